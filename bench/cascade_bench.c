@@ -28,14 +28,14 @@ static double cpu_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-struct rig {
+struct fixture {
     struct engine *engine;
     struct inputs in;
     struct job_ref assigned;
     uint64_t flow;
 };
 
-static void effects(struct rig *r) {
+static void effects(struct fixture *r) {
     struct batch b;
     struct effect x;
     if (engine_batch(r->engine, &b)) engine_durable(r->engine, b.last_lsn);
@@ -50,7 +50,7 @@ static void effects(struct rig *r) {
     }
 }
 
-static double pass(struct rig *r, const struct command *cmd) {
+static double pass(struct fixture *r, const struct command *cmd) {
     r->in.wall.ms++;
     double start = cpu_ms();
     engine_begin(r->engine, &r->in);
@@ -61,7 +61,7 @@ static double pass(struct rig *r, const struct command *cmd) {
 }
 
 /* The submit of somebody who has nothing to do with the cascade. */
-static double other_pass(struct rig *r) {
+static double other_pass(struct fixture *r) {
     struct options o;
     options_default(&o);
     o.kind = JOB_NOOP;
@@ -72,7 +72,7 @@ static double other_pass(struct rig *r) {
     return pass(r, &cmd);
 }
 
-static void submit(struct rig *r, uint32_t job_count, bool layered) {
+static void submit(struct fixture *r, uint32_t job_count, bool layered) {
     static char names[PART][12], parents[PART][2][12];
     static struct job_spec specs[PART];
     static struct parent_ref edges[PART][2];
@@ -115,7 +115,7 @@ static int by_size(const void *a, const void *b) {
 static bool bench(const char *what, uint32_t job_count, bool layered, bool cancel) {
     struct limits limits;
     limits_default(&limits);
-    struct rig r = {.in = {{1700000000000}, {1000}, 42, UINT64_MAX}, .engine = engine_new(0, &limits)};
+    struct fixture r = {.in = {{1700000000000}, {1000}, 42, UINT64_MAX}, .engine = engine_new(0, &limits)};
     engine_resume(r.engine, 1, SLICE("bench"), &r.in);
     engine_finish(r.engine);
     effects(&r);

@@ -65,7 +65,7 @@ static void must(enum err e, const struct why *why) {
 
 /* ---- an engine with its journal, or with a list of batches in memory ---- */
 
-struct rig {
+struct fixture {
     struct engine *engine;
     struct limits limits;
     struct inputs in;
@@ -82,12 +82,12 @@ struct rig {
 
 static const char *const worker_ids[WORKERS] = {"w1", "w2"};
 
-static void rig_resume(struct rig *r) {
+static void rig_resume(struct fixture *r) {
     engine_resume(r->engine, r->head.epoch, SLICE("bench"), &r->in);
     engine_finish(r->engine);
 }
 
-static void rig_open(struct rig *r, const char *dir) {
+static void rig_open(struct fixture *r, const char *dir) {
     struct why why;
     memset(r, 0, sizeof *r);
     limits_default(&r->limits);
@@ -106,7 +106,7 @@ static void rig_open(struct rig *r, const char *dir) {
     }
 }
 
-static void rig_close(struct rig *r) {
+static void rig_close(struct fixture *r) {
     engine_free(r->engine);
     if (r->journal) r->journal->ops->close(r->journal);
     if (r->disk) osdisk_close(r->disk);
@@ -115,7 +115,7 @@ static void rig_close(struct rig *r) {
     vec_fini(&r->assigned);
 }
 
-static void rig_append(struct rig *r, const struct batch *b) {
+static void rig_append(struct fixture *r, const struct batch *b) {
     r->batch_count++;
     r->batch_bytes += b->records.len;
     if (r->journal) {
@@ -131,14 +131,14 @@ static void rig_append(struct rig *r, const struct batch *b) {
     }
 }
 
-static void rig_effects(struct rig *r) {
+static void fixture_effects(struct fixture *r) {
     struct effect effect;
     while (engine_effect(r->engine, &effect))
         if (effect.kind == EFFECT_ASSIGN) *(struct attempt_effect *)vec_push(&r->assigned) = effect.as.attempt;
 }
 
 /* What the journal thread has finished; `wait`: until it has. */
-static void rig_collect(struct rig *r, bool wait) {
+static void rig_collect(struct fixture *r, bool wait) {
     struct writer_result result;
     if (wait) {
         struct pollfd fd = {.fd = writer_fd(r->writer), .events = POLLIN};
@@ -147,11 +147,11 @@ static void rig_collect(struct rig *r, bool wait) {
     if (!writer_take(r->writer, &result)) return;
     if (result.outcome != JOURNAL_DURABLE) must(ERR_IO, &result.why);
     engine_durable(r->engine, result.last_lsn);
-    rig_effects(r);
+    fixture_effects(r);
 }
 
 /* Under load: hands the batch to the journal thread when that is idle, else goes on filling it. */
-static void rig_hand_over(struct rig *r) {
+static void rig_hand_over(struct fixture *r) {
     struct batch b;
     struct writer_result unused;
     if (writer_is_busy(r->writer)) rig_collect(r, engine_is_full(r->engine));
@@ -161,7 +161,7 @@ static void rig_hand_over(struct rig *r) {
     (void)writer_append(r->writer, r->head.epoch, b.first_lsn - 1, &b, false, &unused);
 }
 
-static void rig_pass_end(struct rig *r) {
+static void rig_pass_end(struct fixture *r) {
     struct batch b;
     engine_finish(r->engine);
     if (r->writer) {
@@ -172,17 +172,17 @@ static void rig_pass_end(struct rig *r) {
         rig_append(r, &b);
         engine_durable(r->engine, b.last_lsn);
     }
-    rig_effects(r);
+    fixture_effects(r);
 }
 
-static void rig_begin(struct rig *r) {
+static void rig_begin(struct fixture *r) {
     r->in.wall.ms++;
     r->in.mono.ms++;
     r->in.random = r->in.random * 6364136223846793005ULL + 1442695040888963407ULL;
     engine_begin(r->engine, &r->in);
 }
 
-static void rig_attach(struct rig *r) {
+static void fixture_attach(struct fixture *r) {
     rig_begin(r);
     for (int i = 0; i < WORKERS; i++) {
         struct command cmd = {.kind = CMD_ATTACH};
@@ -208,7 +208,7 @@ static struct job_spec *make_jobs(uint32_t first, uint32_t count, char (*names)[
     return jobs;
 }
 
-static void submit(struct rig *r, const struct options *o, const struct job_spec *jobs, uint32_t count, bool more,
+static void submit(struct fixture *r, const struct options *o, const struct job_spec *jobs, uint32_t count, bool more,
                    uint64_t add_to) {
     struct command cmd = {.kind = add_to ? CMD_ADD : CMD_SUBMIT, .tenant = SLICE("acme"), .principal = SLICE("bench")};
     struct cmd_jobs part = {o, 1, jobs, count, more};
@@ -221,7 +221,7 @@ static void submit(struct rig *r, const struct options *o, const struct job_spec
     engine_command(r->engine, &cmd);
 }
 
-static void submit_flows(struct rig *r, uint32_t flows, uint32_t jobs_each) {
+static void submit_flows(struct fixture *r, uint32_t flows, uint32_t jobs_each) {
     struct options o;
     options_default(&o);
     o.kind = JOB_NOOP;
@@ -238,7 +238,7 @@ static void submit_flows(struct rig *r, uint32_t flows, uint32_t jobs_each) {
 }
 
 /* Completes what was assigned, pass by pass, until nothing is left. */
-static void drain(struct rig *r) {
+static void drain(struct fixture *r) {
     for (;;) {
         while (r->writer && r->assigned.count == 0 && writer_is_busy(r->writer)) {
             rig_collect(r, true);
@@ -270,7 +270,7 @@ static void keep_freed_memory(void) {
 }
 
 /* Seconds of this thread to replay what the rig kept into a new engine, and the kernel's part of them. */
-static double replay_kept(const struct rig *r, double *ret_kernel) {
+static double replay_kept(const struct fixture *r, double *ret_kernel) {
     struct engine *e = engine_new(0, &r->limits);
     double kernel = kernel_now();
     double start = cpu_now();
@@ -288,10 +288,10 @@ static double replay_kept(const struct rig *r, double *ret_kernel) {
 
 static void bench_apply(uint32_t jobs) {
     keep_freed_memory();
-    struct rig r;
+    struct fixture r;
     rig_open(&r, NULL);
     rig_resume(&r);
-    rig_attach(&r);
+    fixture_attach(&r);
     submit_flows(&r, jobs / 1000, 1000);
     drain(&r);
     uint64_t records = engine_lsn(r.engine);
@@ -350,7 +350,7 @@ static void bench_journal(const char *dir, uint32_t jobs) {
     char path[4096];
     snprintf(path, sizeof path, "%s/bench-journal", dir);
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); /* what a run that was killed left */
-    struct rig r;
+    struct fixture r;
     struct why why;
     rig_open(&r, path);
     must(writer_open(r.journal, true, &r.writer, &why), &why);
@@ -362,7 +362,7 @@ static void bench_journal(const char *dir, uint32_t jobs) {
         rig_hand_over(&r);
     }
     double submitted = now() - start;
-    rig_attach(&r);
+    fixture_attach(&r);
     drain(&r);
     double took = now() - start;
     writer_close(r.writer);
@@ -393,7 +393,7 @@ static void bench_recover(const char *dir, uint32_t flows, uint32_t jobs_each) {
     char path[4096];
     snprintf(path, sizeof path, "%s/bench-recover", dir);
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); /* what a run that was killed left */
-    struct rig r;
+    struct fixture r;
     rig_open(&r, path);
     rig_resume(&r);
     submit_flows(&r, flows, jobs_each);
@@ -408,7 +408,7 @@ static void bench_recover(const char *dir, uint32_t flows, uint32_t jobs_each) {
     r.in.wall.ms += 1000000;
     rig_resume(&r);
     rig_pass_end(&r);
-    rig_attach(&r);
+    fixture_attach(&r);
     double took = now() - start;
     double cpu = cpu_now() - cpu_start;
     if (r.assigned.count != WORKERS * SLOTS) printf("recover  nothing was dispatched\n");
@@ -427,10 +427,10 @@ static void bench_growth(uint32_t jobs) {
     o.kind = JOB_NOOP;
     uint32_t part = jobs < 10000 ? jobs : 10000;
     char(*names)[12] = calloc(part, sizeof *names);
-    struct rig r;
+    struct fixture r;
     rig_open(&r, NULL);
     rig_resume(&r);
-    rig_attach(&r);
+    fixture_attach(&r);
     double start = cpu_now();
     for (uint32_t first = 0; first < jobs; first += part) {
         struct job_spec *list = make_jobs(first, part, names);
@@ -448,7 +448,7 @@ static void bench_growth(uint32_t jobs) {
 }
 
 static void bench_memory(uint32_t flows, uint32_t jobs_each) {
-    struct rig r;
+    struct fixture r;
     rig_open(&r, NULL);
     rig_resume(&r);
     submit_flows(&r, flows, jobs_each);

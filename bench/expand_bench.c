@@ -31,7 +31,7 @@ static double cpu_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-struct rig {
+struct fixture {
     struct engine *engine;
     struct limits limits;
     struct inputs in;
@@ -40,14 +40,14 @@ struct rig {
     enum err answer;
 };
 
-static void begin(struct rig *r) {
+static void begin(struct fixture *r) {
     r->in.wall.ms++;
     r->in.mono.ms++;
     r->in.random = r->in.random * 6364136223846793005ULL + 1442695040888963407ULL;
     engine_begin(r->engine, &r->in);
 }
 
-static void end(struct rig *r) {
+static void end(struct fixture *r) {
     struct batch b;
     struct effect effect;
     engine_finish(r->engine);
@@ -59,7 +59,7 @@ static void end(struct rig *r) {
     }
 }
 
-static void command(struct rig *r, struct command *cmd) {
+static void command(struct fixture *r, struct command *cmd) {
     begin(r);
     cmd->token = 1;
     engine_command(r->engine, cmd);
@@ -67,8 +67,8 @@ static void command(struct rig *r, struct command *cmd) {
     REQUIRE(r->answer == ERR_OK);
 }
 
-static void rig_init(struct rig *r) {
-    *r = (struct rig){.in = {{1700000000000}, {0}, 1, UINT64_MAX}};
+static void fixture_init(struct fixture *r) {
+    *r = (struct fixture){.in = {{1700000000000}, {0}, 1, UINT64_MAX}};
     limits_default(&r->limits);
     r->limits.lease_ms = 3600000;
     r->engine = engine_new(0, &r->limits);
@@ -77,12 +77,12 @@ static void rig_init(struct rig *r) {
     end(r);
 }
 
-static void rig_fini(struct rig *r) {
+static void fixture_fini(struct fixture *r) {
     engine_free(r->engine);
     vec_fini(&r->open);
 }
 
-static uint64_t memory(const struct rig *r) {
+static uint64_t memory(const struct fixture *r) {
     struct state_counts counts;
     view_counts(engine_state(r->engine), NULL, &counts);
     return counts.bytes;
@@ -96,7 +96,7 @@ static struct options noop(void) {
 }
 
 /* One flow of `count` jobs, in parts. */
-static void submit_jobs(struct rig *r, uint32_t count) {
+static void submit_jobs(struct fixture *r, uint32_t count) {
     struct options o = noop();
     char(*names)[12] = calloc(PART_JOBS, sizeof *names);
     struct job_spec *jobs = calloc(PART_JOBS, sizeof *jobs);
@@ -118,7 +118,7 @@ static void submit_jobs(struct rig *r, uint32_t count) {
     free(names);
 }
 
-static void expand(struct rig *r, uint32_t count, uint32_t max_parallel) {
+static void expand(struct fixture *r, uint32_t count, uint32_t max_parallel) {
     static const uint8_t hash[32] = {7};
     struct options o = noop();
     o.gates = GATE_BIT(GATE_EXPANSION);
@@ -137,7 +137,7 @@ static void expand(struct rig *r, uint32_t count, uint32_t max_parallel) {
     command(r, &verdict);
 }
 
-static void attach(struct rig *r) {
+static void attach(struct fixture *r) {
     for (uint32_t i = 0; i < WORKERS; i++) {
         struct command cmd = {.kind = CMD_ATTACH};
         cmd.as.attach = (struct cmd_attach){.worker = worker_ids[i], .incarnation = 1, .info = {.slots = SLOTS}};
@@ -145,7 +145,7 @@ static void attach(struct rig *r) {
     }
 }
 
-static void done(struct rig *r, const struct attempt_effect *a) {
+static void done(struct fixture *r, const struct attempt_effect *a) {
     struct worker_view worker;
     ENSURE(view_worker(engine_state(r->engine), NULL, a->worker, &worker));
     struct command cmd = {.kind = CMD_DONE};
@@ -154,7 +154,7 @@ static void done(struct rig *r, const struct attempt_effect *a) {
 }
 
 /* Completes jobs until `count` are done, pass by pass. */
-static void drain(struct rig *r, uint32_t count) {
+static void drain(struct fixture *r, uint32_t count) {
     struct vec batch;
     vec_init(&batch, sizeof(struct attempt_effect));
     for (uint32_t completed = 0; completed < count;) {
@@ -173,15 +173,15 @@ static void drain(struct rig *r, uint32_t count) {
     vec_fini(&batch);
 }
 
-static void check_over(const struct rig *r) {
+static void check_over(const struct fixture *r) {
     struct flow_view flow;
     ENSURE(view_flow(engine_state(r->engine), (flow_id){1}, &flow));
     ENSURE(flow.state == FLOW_SUCCEEDED);
 }
 
 static double time_jobs(uint32_t count, double *ret_bytes) {
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     uint64_t before = memory(&r);
     double start = cpu_now();
     submit_jobs(&r, count);
@@ -190,25 +190,25 @@ static double time_jobs(uint32_t count, double *ret_bytes) {
     drain(&r, count);
     double seconds = cpu_now() - start;
     check_over(&r);
-    rig_fini(&r);
+    fixture_fini(&r);
     return seconds / count * 1e6;
 }
 
 /* Beside a small one, which has taken the first chunks of memory that any flow takes. */
 static double waiting_bytes(uint32_t count) {
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     expand(&r, 2, 1);
     uint64_t before = memory(&r);
     expand(&r, count, 1);
     double bytes = (double)(memory(&r) - before) / count;
-    rig_fini(&r);
+    fixture_fini(&r);
     return bytes;
 }
 
 static double time_children(uint32_t count, double *ret_left) {
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     uint64_t before = memory(&r);
     double start = cpu_now();
     expand(&r, count, 0);
@@ -218,7 +218,7 @@ static double time_children(uint32_t count, double *ret_left) {
     drain(&r, 1);
     double seconds = cpu_now() - start;
     check_over(&r);
-    rig_fini(&r);
+    fixture_fini(&r);
     return seconds / count * 1e6;
 }
 

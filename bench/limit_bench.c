@@ -25,7 +25,7 @@ static double cpu_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-struct rig {
+struct fixture {
     struct engine *engine;
     struct limits limits;
     struct inputs in;
@@ -33,14 +33,14 @@ struct rig {
     uint64_t assigned;
 };
 
-static void begin(struct rig *r) {
+static void begin(struct fixture *r) {
     r->in.wall.ms++;
     r->in.mono.ms++;
     r->in.random = r->in.random * 6364136223846793005ULL + 1442695040888963407ULL;
     engine_begin(r->engine, &r->in);
 }
 
-static void end(struct rig *r) {
+static void end(struct fixture *r) {
     struct batch b;
     struct effect effect;
     engine_finish(r->engine);
@@ -52,20 +52,20 @@ static void end(struct rig *r) {
     }
 }
 
-static void command(struct rig *r, struct command *cmd) {
+static void command(struct fixture *r, struct command *cmd) {
     begin(r);
     engine_command(r->engine, cmd);
     end(r);
 }
 
-static void attach(struct rig *r, uint32_t slots) {
+static void attach(struct fixture *r, uint32_t slots) {
     struct command cmd = {.kind = CMD_ATTACH};
     cmd.as.attach = (struct cmd_attach){.worker = SLICE("w1"), .incarnation = 1, .info = {.slots = slots}};
     command(r, &cmd);
 }
 
 /* `count` jobs behind the key of that number, or behind none. */
-static void submit(struct rig *r, uint32_t key, uint32_t count, bool has_key) {
+static void submit(struct fixture *r, uint32_t key, uint32_t count, bool has_key) {
     char(*names)[12] = calloc(count, sizeof *names);
     struct job_spec *jobs = calloc(count, sizeof *jobs);
     for (uint32_t i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ static void submit(struct rig *r, uint32_t key, uint32_t count, bool has_key) {
     free(names);
 }
 
-static void done(struct rig *r, const struct attempt_effect *a) {
+static void done(struct fixture *r, const struct attempt_effect *a) {
     struct command cmd = {.kind = CMD_DONE};
     cmd.as.attempt =
         (struct cmd_attempt){.worker = SLICE("w1"), .incarnation = 1, .job = a->job, .attempt = a->attempt};
@@ -94,7 +94,7 @@ static void done(struct rig *r, const struct attempt_effect *a) {
 }
 
 /* Processor time per assignment, over about `wanted` of them. */
-static double serve(struct rig *r, uint64_t wanted, bool together) {
+static double serve(struct fixture *r, uint64_t wanted, bool together) {
     r->assigned = 0;
     uint32_t next = 0;
     double start = cpu_now();
@@ -112,7 +112,7 @@ static double serve(struct rig *r, uint64_t wanted, bool together) {
 }
 
 static double run(uint32_t keys, uint32_t waiting, bool has_keys, bool together) {
-    struct rig r = {.in = {{1700000000000}, {0}, 1, UINT64_MAX}};
+    struct fixture r = {.in = {{1700000000000}, {0}, 1, UINT64_MAX}};
     limits_default(&r.limits);
     r.limits.lease_ms = 3600000;
     r.engine = engine_new(0, &r.limits);

@@ -24,7 +24,7 @@
 #define TICKS 1000u
 #define APPROVAL_MS 86400000
 
-struct rig {
+struct fixture {
     struct engine *engine;
     struct limits limits;
     struct inputs in;
@@ -37,14 +37,14 @@ static double cpu_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void begin(struct rig *r) {
+static void begin(struct fixture *r) {
     r->in.wall.ms++;
     r->in.mono.ms++;
     r->in.random++;
     engine_begin(r->engine, &r->in);
 }
 
-static void end(struct rig *r) {
+static void end(struct fixture *r) {
     struct batch b;
     struct effect effect;
     engine_finish(r->engine);
@@ -52,13 +52,13 @@ static void end(struct rig *r) {
     while (engine_effect(r->engine, &effect)) r->asked += effect.kind == EFFECT_QUESTION;
 }
 
-static void command(struct rig *r, struct command *cmd) {
+static void command(struct fixture *r, struct command *cmd) {
     begin(r);
     engine_command(r->engine, cmd);
     end(r);
 }
 
-static void submit(struct rig *r, uint32_t count) {
+static void submit(struct fixture *r, uint32_t count) {
     static char names[PART_JOBS][8];
     static struct job_spec jobs[PART_JOBS];
     static const uint8_t hash[32] = {1};
@@ -75,7 +75,7 @@ static void submit(struct rig *r, uint32_t count) {
     command(r, &cmd);
 }
 
-static void tick(struct rig *r) {
+static void tick(struct fixture *r) {
     struct command beat = {.kind = CMD_HEARTBEAT, .token = 1};
     beat.as.worker = (struct cmd_worker){.worker = SLICE("w"), .incarnation = 1, .credit = 4};
     command(r, &beat);
@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     }
     uint64_t questions = strtoull(argv[1], NULL, 10);
     uint64_t ticks = argc > 2 ? strtoull(argv[2], NULL, 10) : TICKS;
-    struct rig r = {.in = {{1700000000000}, {1000}, 42, UINT64_MAX}};
+    struct fixture r = {.in = {{1700000000000}, {1000}, 42, UINT64_MAX}};
     limits_default(&r.limits);
     r.engine = engine_new(0, &r.limits);
     engine_resume(r.engine, 1, SLICE("bench"), &r.in);

@@ -30,7 +30,7 @@
 #define SECONDS 2.0
 
 static const char *dir;
-static struct vault vault;
+static struct blob_log_store vault;
 static struct disk *disk;
 static struct limits limits;
 
@@ -50,12 +50,12 @@ static void must(enum err e, const struct why *why) {
 static double turn(void) {
     struct why why;
     double start = now();
-    (void)vault_kick(&vault);
+    (void)blob_log_store_kick(&vault);
     double kept = now() - start;
-    struct pollfd p = {.fd = vault_fd(&vault), .events = POLLIN};
+    struct pollfd p = {.fd = blob_log_store_fd(&vault), .events = POLLIN};
     (void)poll(&p, 1, -1);
     start = now();
-    must(vault_take(&vault, &why), &why);
+    must(blob_log_store_take(&vault, &why), &why);
     return kept + now() - start;
 }
 
@@ -153,8 +153,8 @@ static void large_bench(bool text) {
         else if (e != ERR_BUSY)
             must(e, &why);
         if (e == ERR_BUSY) (void)turn();
-        (void)vault_kick(&vault); /* as a loop does: the next parts come while these are written */
-        must(vault_take(&vault, &why), &why);
+        (void)blob_log_store_kick(&vault); /* as a loop does: the next parts come while these are written */
+        must(blob_log_store_take(&vault, &why), &why);
     }
     must(blob_put_end(put, &why), &why);
     while (!blob_put_done(put, &hash, &bytes)) (void)turn();
@@ -232,12 +232,12 @@ static uint64_t resident(void) {
 
 static void open_bench(void) {
     struct why why;
-    vault_close(&vault);
+    blob_log_store_close(&vault);
     for (int round = 0; round < 2; round++) { /* the first one closes the last packs */
         uint64_t memory = resident();
         double start = now();
         clock_t processor = clock();
-        must(vault_open(&vault, disk, osclock(), osdigest(), &limits, true, &why), &why);
+        must(blob_log_store_open(&vault, disk, osclock(), osdigest(), &limits, true, &why), &why);
         double seconds = now() - start;
         struct packs_stats b, l;
         blobs_stats(vault.blobs, &b);
@@ -247,7 +247,7 @@ static void open_bench(void) {
             round ? "again" : "first", seconds * 1e3, (double)(clock() - processor) * 1e3 / CLOCKS_PER_SEC,
             (unsigned long long)b.entries, (unsigned long long)l.entries, b.packs + l.packs,
             (double)(b.file_bytes + l.file_bytes) / 1e6, (double)(resident() - memory) / 1e6);
-        if (round == 0) vault_close(&vault);
+        if (round == 0) blob_log_store_close(&vault);
     }
 }
 
@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
     limits_default(&limits);
     limits.vault_reserve_bytes = 0;
     must(osdisk_open(path, &disk, &why), &why);
-    must(vault_open(&vault, disk, osclock(), osdigest(), &limits, true, &why), &why);
+    must(blob_log_store_open(&vault, disk, osclock(), osdigest(), &limits, true, &why), &why);
     puts_bench(1);
     puts_bench(64);
     puts_bench(1000);
@@ -275,7 +275,7 @@ int main(int argc, char **argv) {
     large_bench(true);
     large_bench(false);
     open_bench();
-    vault_close(&vault);
+    blob_log_store_close(&vault);
     osdisk_close(disk);
     (void)nftw(path, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
     return 0;

@@ -59,7 +59,7 @@ void serverhost_compare(struct serverhost *h) {
 static bool is_let_go(struct serverhost *h, const struct flow_view *flow, const struct log_owed *o) {
     struct job_view job;
     return flow->of_service && view_job(engine_state(h->engine), o->job, &job) &&
-           o->attempt + RETAIN_SERVICE_LOGS <= job.attempt;
+           o->attempt + FLOW_RETENTION_SERVICE_LOGS <= job.attempt;
 }
 
 /* An end is acknowledged when the log that it names is durable: it must be there after every crash, as long as the
@@ -73,7 +73,7 @@ void serverhost_check_logs(struct serverhost *h) {
         struct log_state log;
         if (!view_flow(engine_state(h->engine), o.job.flow, &flow) || is_let_go(h, &flow, &o)) continue;
         *(struct log_owed *)vec_at(&h->logs, kept++) = o;
-        joblogs_state(h->server->vault.logs, &key, &log);
+        joblogs_state(h->server->store.logs, &key, &log);
         if (log.end < o.bytes)
             world_red(h->w, "log", "the end of %lu/%u#%u was acknowledged with %lu bytes of output, %lu are there",
                       (unsigned long)o.job.flow.v, o.job.ordinal, o.attempt, (unsigned long)o.bytes,

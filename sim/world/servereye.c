@@ -157,7 +157,7 @@ static void asked(void *ctx, conn_id conn, uint32_t request, const struct comman
     uint32_t node = node_of(h, conn);
     if (h->doomed) return;
     uint64_t number = 0;
-    if (cmd->token != 0 && !judge_is_token(cmd->token)) number = call_new(h, node, cmd)->number;
+    if (cmd->token != 0 && !evaluator_is_token(cmd->token)) number = call_new(h, node, cmd)->number;
     struct pending *p = world_pending(h->w, node, conn, request);
     if (p) p->call = number;
     WORLD_NOTE(h->w, node, cmd->kind, number, "server: node %u asks %d (call %lu)", node, (int)cmd->kind,
@@ -186,7 +186,7 @@ static void turn(void *ctx) {
     for (uint32_t i = 0; i < h->inbox.count; i++) {
         struct msg *m = *(struct msg **)vec_at(&h->inbox, i);
         struct command cmd = m->cmd;
-        cmd.token = m->node != NET_SERVER ? GUEST_TOKEN | (h->call_last + 1) : 0;
+        cmd.token = m->node != NET_SERVER ? OBSERVER_TOKEN | (h->call_last + 1) : 0;
         if (!h->doomed) {
             asked(h, (conn_id){0}, 0, &cmd);
             engine_command(h->engine, &cmd);
@@ -246,7 +246,7 @@ static void durable(void *ctx, uint64_t lsn) {
 /* ---- effects ---- */
 
 static void check_answer(struct serverhost *h, const struct effect *e) {
-    if (judge_is_token(e->as.answer.token)) return; /* to itself */
+    if (evaluator_is_token(e->as.answer.token)) return; /* to itself */
     struct call *call = call_of(h, e->as.answer.token);
     const struct reply *reply = e->as.answer.reply;
     if (call == NULL)
@@ -366,7 +366,7 @@ static void tap_close(struct net *n, conn_id c) {
 void servereye_init(struct serverhost *h) {
     static const struct net_ops tap_ops = {tap_dial, tap_send, tap_unsent, tap_pause, tap_close, NULL, NULL, NULL};
     h->tap.ops = &tap_ops;
-    h->guest = (struct guest){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
+    h->guest = (struct observer){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
     vec_init(&h->inbox, sizeof(struct msg *));
     vec_init(&h->logs, sizeof(struct log_owed));
     pool_init(&h->calls, sizeof(struct call), CALLS_MAX);

@@ -319,7 +319,7 @@ void serverhost_start(struct serverhost *h) {
                                  .net = &h->tap,
                                  .log = log_line,
                                  .log_ctx = h,
-                                 .guest = &h->guest};
+                                 .observer = &h->guest};
     struct server_options o = {.limits = p->limits,
                                .shard = 1,
                                .segment_bytes = (uint64_t)p->segment_kib * 1024,

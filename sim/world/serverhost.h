@@ -35,7 +35,7 @@ struct serverhost {
     struct rng rng;
     struct simdisk *disk;
     struct clock clock;
-    struct guest guest;
+    struct observer guest;
     struct net tap; /* first in the way of everything that the server sends */
     struct net *net;
     struct simlog log;

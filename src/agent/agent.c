@@ -62,10 +62,10 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
     attempts_init(&a->attempts, ATTEMPTS_MAX);
     map_init(&a->by_process);
     map_init(&a->by_request);
-    pool_init(&a->tended, sizeof(struct tended), ATTEMPTS_MAX);
+    pool_init(&a->tended, sizeof(struct service_health), ATTEMPTS_MAX);
     map_init(&a->by_conn);
     arena_init(&a->arena, 65536, ARENA_BYTES_MAX);
-    link_init(a);
+    connection_init(a);
     a->lease_until_ms = INT64_MIN;
     titan_place_init(&a->titan_place, w->space);
     a->gpus = (struct gpus){.names = o->gpu_names, .count = o->gpus};
@@ -78,7 +78,7 @@ enum err agent_open(const struct agent_world *w, const struct agent_options *o, 
 }
 
 void agent_close(struct agent *a) {
-    link_fini(a);
+    connection_fini(a);
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t != NULL) spool_close(&a->spool, &t->file);
@@ -133,20 +133,20 @@ void agent_info(const struct agent_options *o, struct arena *arena, struct wire_
 static bool is_idle(const struct agent *a) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         const struct attempt *t = attempts_at(&a->attempts, i);
-        if (t != NULL && !(t->is_spooled && a->link.state != LINK_UP)) return false;
+        if (t != NULL && !(t->is_spooled && a->connection.state != CONNECTION_UP)) return false;
     }
     return true;
 }
 
 static void drain_pass(struct agent *a) {
-    bool is_up = a->link.state == LINK_UP;
+    bool is_up = a->connection.state == CONNECTION_UP;
     if (a->is_detaching && (!is_up || agent_now_ms(a) >= a->detach_until_ms)) a->is_over = true;
     if (!is_up) run_end_services(a); /* nobody is there to have them moved */
     if (a->is_detaching || !is_idle(a)) return;
     a->is_detaching = true;
     a->detach_until_ms = agent_now_ms(a) + DETACH_MS;
     if (is_up)
-        link_detach(a);
+        connection_detach(a);
     else
         a->is_over = true;
 }
@@ -154,7 +154,7 @@ static void drain_pass(struct agent *a) {
 void agent_pass(struct agent *a) {
     run_due(a);
     if (a->is_draining && !a->is_over) drain_pass(a);
-    link_pass(a);
+    connection_pass(a);
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -163,8 +163,8 @@ static int64_t least(int64_t a, int64_t b) {
 
 mono_time agent_next(struct agent *a) {
     const struct heap_item *top = heap_top(&a->attempts.due);
-    int64_t next = least(a->link.due_ms, top != NULL ? top->key : TIME_NEVER);
-    if (a->link.state == LINK_UP) next = least(next, a->link.again_at_ms);
+    int64_t next = least(a->connection.due_ms, top != NULL ? top->key : TIME_NEVER);
+    if (a->connection.state == CONNECTION_UP) next = least(next, a->connection.again_at_ms);
     if (a->is_detaching) next = least(next, a->detach_until_ms);
     if (a->is_over) next = 0;
     return (mono_time){next};
@@ -174,7 +174,7 @@ void agent_drain(struct agent *a) {
     if (a->is_draining) return;
     a->is_draining = true;
     agent_log(a, "draining: nothing new is taken, %u held", agent_held(a));
-    link_drain(a);
+    connection_drain(a);
 }
 
 bool agent_is_over(const struct agent *a) {

@@ -10,11 +10,11 @@
 #include "titan_place.h"
 #include "wire.h"
 
-enum link_state { LINK_DOWN, LINK_DIALLING, LINK_HELLO, LINK_ATTACHING, LINK_UP };
+enum connection_state { CONNECTION_DOWN, CONNECTION_DIALLING, CONNECTION_HELLO, CONNECTION_ATTACHING, CONNECTION_UP };
 
-struct link {
+struct connection {
     conn_id conn;
-    enum link_state state;
+    enum connection_state state;
     struct buf in;
     int64_t due_ms;  /* when down: to dial; on the way up: to give up; when up: to speak */
     uint32_t failures; /* in a row */
@@ -38,7 +38,7 @@ struct agent {
     struct map by_request; /* of a transfer: index of the attempt */
     struct pool tended;    /* services that run here */
     struct map by_conn;    /* of a probe: index of the attempt */
-    struct link link;
+    struct connection connection;
     struct arena arena; /* of one message */
     struct buf out;     /* frames of one pass */
     int64_t lease_until_ms; /* exclusive processes may live until here */
@@ -58,22 +58,23 @@ static inline int64_t agent_wall_ms(const struct agent *a) {
 void agent_log(const struct agent *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* connection.c */
-void link_init(struct agent *a);
-void link_fini(struct agent *a);
-void link_pass(struct agent *a);
-void link_lost(struct agent *a, const char *why); /* gives the connection up */
-void link_drain(struct agent *a);
-void link_detach(struct agent *a);
-void link_send(struct agent *a, enum wire_op op, uint32_t request, const void *message); /* leaves with the pass */
-uint32_t link_request(struct agent *a);
+void connection_init(struct agent *a);
+void connection_fini(struct agent *a);
+void connection_pass(struct agent *a);
+void connection_lost(struct agent *a, const char *why); /* gives the connection up */
+void connection_drain(struct agent *a);
+void connection_detach(struct agent *a);
+void connection_send(struct agent *a, enum wire_op op, uint32_t request,
+                     const void *message); /* leaves with the pass */
+uint32_t connection_request(struct agent *a);
 
 /* worker_proto.c */
-void talk_hear(struct agent *a, const struct frame *f); /* when attached */
-void talk_attach(struct agent *a);
-void talk_say(struct agent *a); /* everything that has become sayable */
-void talk_again(struct agent *a); /* nothing counts as said: a new connection */
-bool talk_epoch(struct agent *a, uint64_t epoch); /* false: it is a message of an earlier server */
-uint32_t talk_credit(const struct agent *a);
+void worker_proto_hear(struct agent *a, const struct frame *f); /* when attached */
+void worker_proto_attach(struct agent *a);
+void worker_proto_say(struct agent *a);                   /* everything that has become sayable */
+void worker_proto_again(struct agent *a);                 /* nothing counts as said: a new connection */
+bool worker_proto_epoch(struct agent *a, uint64_t epoch); /* false: it is a message of an earlier server */
+uint32_t worker_proto_credit(const struct agent *a);
 
 /* run.c */
 void run_assign(struct agent *a, const struct wire_assignment *order);
@@ -95,32 +96,32 @@ CHECKED enum err sandbox_make(struct agent *a, const struct attempt *t, const st
                               struct proc_sandbox *ret, struct why *why);
 
 /* source.c: what its process is made of, in the worker's arena. */
-struct workload;
+struct job_setup;
 const struct proc_source *source_make(struct agent *a, const struct attempt *t, const struct wire_assignment *order,
-                                      const struct workload *w);
+                                      const struct job_setup *w);
 
 /* workload.c */
-struct workload {
+struct job_setup {
     struct wire_run run;
     struct proc_sandbox sandbox;
     const char *const *argv, *const *env;
     char workdir[SPACE_PATH_MAX], stdin_path[SPACE_PATH_MAX]; /* stdin: empty = none from a file */
 };
 /* Fills the workspace and says what to start. */
-CHECKED enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order,
-                               struct workload *ret, struct why *why);
+CHECKED enum err job_setup_make(struct agent *a, struct attempt *t, const struct wire_assignment *order,
+                                struct job_setup *ret, struct why *why);
 /* The command that looks whether a service is well: where the service is, with its environment; of one in a sandbox, in
  * another of the same kind, with a directory of its own that is removed with the service's. */
-#define WORKLOAD_PROBE_SPACE "-probe" /* behind the name of the attempt's directory */
-CHECKED enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why);
+#define JOB_SETUP_PROBE_SPACE "-probe" /* behind the name of the attempt's directory */
+CHECKED enum err job_setup_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why);
 /* What it wrote to $REEVE_OUTPUT: nothing, JSON, or a refusal. `ret` is in the worker's arena; empty when the result is
  * large, and then among what is to be kept as blobs. */
-CHECKED enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
+CHECKED enum err job_setup_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why);
 /* Of an http job that failed: how long the server that it asked wants to be left alone; 0 = it does not say. */
-uint32_t workload_retry_ms(struct agent *a, const struct attempt *t);
+uint32_t job_setup_retry_ms(struct agent *a, const struct attempt *t);
 /* Whether a child that stood in for its program could not do it, by exit code PROC_REFUSED; and its words. */
-bool workload_refused(struct agent *a, struct attempt *t, struct why *ret);
-struct slice workload_short_name(struct slice job); /* without its flow */
-CHECKED enum err workload_check(const struct wire_run *run, struct why *why); /* before anything is fetched */
+bool job_setup_refused(struct agent *a, struct attempt *t, struct why *ret);
+struct slice job_setup_short_name(struct slice job);                           /* without its flow */
+CHECKED enum err job_setup_check(const struct wire_run *run, struct why *why); /* before anything is fetched */
 
 #endif

@@ -11,9 +11,9 @@
 
 static void ask(struct agent *a, struct attempt *t, enum wire_op op, const void *message) {
     (void)map_del(&a->by_request, t->transfer.request);
-    t->transfer.request = link_request(a);
+    t->transfer.request = connection_request(a);
     map_put(&a->by_request, t->transfer.request, t->index);
-    link_send(a, op, t->transfer.request, message);
+    connection_send(a, op, t->transfer.request, message);
 }
 
 void blobs_stop(struct agent *a, struct attempt *t) {
@@ -55,7 +55,7 @@ static const struct wire_kept *artifact_of(const struct wire_assignment *order, 
     const struct wire_input *parents = order->inputs.at;
     for (uint32_t i = 0; i < order->inputs.count; i++) {
         const struct wire_kept *files = parents[i].artifacts.at;
-        if (!slice_eq(workload_short_name(parents[i].job), take->job)) continue;
+        if (!slice_eq(job_setup_short_name(parents[i].job), take->job)) continue;
         for (uint32_t k = 0; k < parents[i].artifacts.count; k++)
             if (slice_eq(files[k].name, take->name)) return &files[k];
     }
@@ -94,7 +94,7 @@ bool blobs_fetch(struct agent *a, struct attempt *t, const struct wire_assignmen
     }
     if (t->transfer.items.count == 0) return false;
     t->transfer.step = TRANSFER_FETCH;
-    if (a->link.state == LINK_UP) fetch_ask(a, t);
+    if (a->connection.state == CONNECTION_UP) fetch_ask(a, t);
     return true;
 }
 
@@ -180,7 +180,7 @@ static void keep_begin(struct agent *a, struct attempt *t) {
 bool blobs_keep(struct agent *a, struct attempt *t) {
     if (item_now(t) == NULL) return false;
     t->transfer.step = TRANSFER_BEGIN;
-    if (a->link.state == LINK_UP) keep_begin(a, t);
+    if (a->connection.state == CONNECTION_UP) keep_begin(a, t);
     return true;
 }
 
@@ -240,7 +240,7 @@ static void say_words(struct agent *a, struct attempt *t, const char *words) {
     struct wire_progress_item item = {.attempt = t->id, .text = slice_str(words)};
     struct wire_progress message = {{&item, 1}};
     t->transfer.is_held = words[0] != 0;
-    link_send(a, WIRE_PROGRESS, 0, &message);
+    connection_send(a, WIRE_PROGRESS, 0, &message);
 }
 
 void blobs_held(struct agent *a, uint32_t request, const char *why) {
@@ -263,7 +263,7 @@ void blobs_hear(struct agent *a, const struct frame *f, const void *message) {
 }
 
 void blobs_again(struct agent *a, struct attempt *t) {
-    if (t->transfer.step == TRANSFER_NONE || a->link.state != LINK_UP) return;
+    if (t->transfer.step == TRANSFER_NONE || a->connection.state != CONNECTION_UP) return;
     if (t->transfer.step == TRANSFER_FETCH)
         fetch_ask(a, t); /* it goes on where it was */
     else

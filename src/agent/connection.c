@@ -13,38 +13,38 @@
 #define BEATS_OPEN_MAX 2u
 #define OUT_BYTES_MAX (64u << 20)
 
-void link_init(struct agent *a) {
-    a->link = (struct link){.due_ms = agent_now_ms(a), .again_at_ms = TIME_NEVER};
-    a->link.frame_bytes_max = (size_t)a->o.limits.frame_bytes_max;
-    buf_init(&a->link.in, a->link.frame_bytes_max + FRAME_HEADER_BYTES);
+void connection_init(struct agent *a) {
+    a->connection = (struct connection){.due_ms = agent_now_ms(a), .again_at_ms = TIME_NEVER};
+    a->connection.frame_bytes_max = (size_t)a->o.limits.frame_bytes_max;
+    buf_init(&a->connection.in, a->connection.frame_bytes_max + FRAME_HEADER_BYTES);
     buf_init(&a->out, OUT_BYTES_MAX);
 }
 
-void link_fini(struct agent *a) {
-    if (a->link.state != LINK_DOWN) a->w.net->ops->close(a->w.net, a->link.conn);
-    buf_fini(&a->link.in);
+void connection_fini(struct agent *a) {
+    if (a->connection.state != CONNECTION_DOWN) a->w.net->ops->close(a->w.net, a->connection.conn);
+    buf_fini(&a->connection.in);
     buf_fini(&a->out);
 }
 
-uint32_t link_request(struct agent *a) {
-    if (++a->link.request == 0) a->link.request = 1;
-    return a->link.request;
+uint32_t connection_request(struct agent *a) {
+    if (++a->connection.request == 0) a->connection.request = 1;
+    return a->connection.request;
 }
 
-void link_send(struct agent *a, enum wire_op op, uint32_t request, const void *message) {
-    if (a->link.state <= LINK_DIALLING) return;
+void connection_send(struct agent *a, enum wire_op op, uint32_t request, const void *message) {
+    if (a->connection.state <= CONNECTION_DIALLING) return;
     wire_put(&a->out, op, 0, request, message);
     ENSURE(!a->out.full);
 }
 
 static void flush(struct agent *a) {
-    if (a->out.len > 0 && a->link.state > LINK_DIALLING)
-        a->w.net->ops->send(a->w.net, a->link.conn, buf_slice(&a->out));
+    if (a->out.len > 0 && a->connection.state > CONNECTION_DIALLING)
+        a->w.net->ops->send(a->w.net, a->connection.conn, buf_slice(&a->out));
     buf_clear(&a->out);
 }
 
 static int64_t pause_ms(struct agent *a) {
-    uint32_t doublings = a->link.failures < 6 ? a->link.failures : 6;
+    uint32_t doublings = a->connection.failures < 6 ? a->connection.failures : 6;
     int64_t pause = AGAIN_MS << doublings;
     if (pause > AGAIN_MS_MAX) pause = AGAIN_MS_MAX;
     uint64_t jitter = (uint64_t)(AGAIN_JITTER_MS + pause / 10);
@@ -53,36 +53,36 @@ static int64_t pause_ms(struct agent *a) {
 
 /* The connection is no longer there. */
 static void fall(struct agent *a, const char *why) {
-    bool was_up = a->link.state == LINK_UP;
+    bool was_up = a->connection.state == CONNECTION_UP;
     int64_t pause = pause_ms(a);
-    a->link.state = LINK_DOWN;
-    a->link.conn = (conn_id){0};
-    a->link.due_ms = agent_now_ms(a) + pause;
-    a->link.failures++;
-    buf_clear(&a->link.in);
+    a->connection.state = CONNECTION_DOWN;
+    a->connection.conn = (conn_id){0};
+    a->connection.due_ms = agent_now_ms(a) + pause;
+    a->connection.failures++;
+    buf_clear(&a->connection.in);
     buf_clear(&a->out);
-    if (was_up || a->link.failures == 1)
+    if (was_up || a->connection.failures == 1)
         agent_log(a, "disconnected: %s; the next try is in %lld ms", why, (long long)pause);
-    talk_again(a);
+    worker_proto_again(a);
     run_spool_all(a);
 }
 
-void link_lost(struct agent *a, const char *why) {
-    if (a->link.state == LINK_DOWN) return;
-    a->w.net->ops->close(a->w.net, a->link.conn);
+void connection_lost(struct agent *a, const char *why) {
+    if (a->connection.state == CONNECTION_DOWN) return;
+    a->w.net->ops->close(a->w.net, a->connection.conn);
     fall(a, why);
 }
 
-static void step(struct agent *a, enum link_state state) {
-    a->link.state = state;
-    a->link.due_ms = agent_now_ms(a) + STEP_MS;
+static void step(struct agent *a, enum connection_state state) {
+    a->connection.state = state;
+    a->connection.due_ms = agent_now_ms(a) + STEP_MS;
 }
 
 static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
     struct agent *a = ctx;
     (void)peer;
-    if (c.v != a->link.conn.v) return;
-    step(a, LINK_HELLO);
+    if (c.v != a->connection.conn.v) return;
+    step(a, CONNECTION_HELLO);
     struct wire_hello hello = {
         .version_min = FRAME_VERSION,
         .version_max = FRAME_VERSION,
@@ -91,24 +91,24 @@ static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
         .token = slice_str(a->o.token != NULL ? a->o.token : ""),
         .tenant = slice_str(a->o.tenant != NULL ? a->o.tenant : ""),
     };
-    link_send(a, WIRE_HELLO, link_request(a), &hello);
+    connection_send(a, WIRE_HELLO, connection_request(a), &hello);
 }
 
 static void hear_welcome(struct agent *a, const struct frame *f) {
     struct wire_welcome w;
     struct why why;
     if (wire_take(f, &a->arena, &w, &why) != ERR_OK) {
-        link_lost(a, why.text);
-    } else if (!talk_epoch(a, w.epoch)) {
-        link_lost(a, "the server is an earlier one than we have seen");
+        connection_lost(a, why.text);
+    } else if (!worker_proto_epoch(a, w.epoch)) {
+        connection_lost(a, "the server is an earlier one than we have seen");
     } else {
-        step(a, LINK_ATTACHING);
+        step(a, CONNECTION_ATTACHING);
         if (!slice_eq(w.build, slice_str(a->o.build)))
             agent_log(a, "the server runs build %.*s, this worker %s", SLICE_FMT(w.build), a->o.build);
-        if (w.frame_bytes_max != 0 && w.frame_bytes_max < a->link.frame_bytes_max)
-            a->link.frame_bytes_max = w.frame_bytes_max;
-        a->link.attach_sent_ms = agent_now_ms(a);
-        talk_attach(a);
+        if (w.frame_bytes_max != 0 && w.frame_bytes_max < a->connection.frame_bytes_max)
+            a->connection.frame_bytes_max = w.frame_bytes_max;
+        a->connection.attach_sent_ms = agent_now_ms(a);
+        worker_proto_attach(a);
     }
 }
 
@@ -116,24 +116,24 @@ static void hear_attached(struct agent *a, const struct frame *f) {
     struct wire_attached w;
     struct why why;
     if (wire_take(f, &a->arena, &w, &why) != ERR_OK) {
-        link_lost(a, why.text);
+        connection_lost(a, why.text);
         return;
     }
-    if (!talk_epoch(a, w.epoch)) {
-        link_lost(a, "the server is an earlier one than we have seen");
+    if (!worker_proto_epoch(a, w.epoch)) {
+        connection_lost(a, "the server is an earlier one than we have seen");
         return;
     }
-    a->link.state = LINK_UP;
-    a->link.failures = 0;
-    a->link.was_refused = false;
-    a->link.beats_open = 0;
-    a->link.heartbeat_ms = w.heartbeat_ms != 0 ? w.heartbeat_ms : (uint32_t)a->o.limits.heartbeat_ms;
-    a->link.due_ms = agent_now_ms(a) + a->link.heartbeat_ms;
+    a->connection.state = CONNECTION_UP;
+    a->connection.failures = 0;
+    a->connection.was_refused = false;
+    a->connection.beats_open = 0;
+    a->connection.heartbeat_ms = w.heartbeat_ms != 0 ? w.heartbeat_ms : (uint32_t)a->o.limits.heartbeat_ms;
+    a->connection.due_ms = agent_now_ms(a) + a->connection.heartbeat_ms;
     agent_log(a, "attached to %s as %s, incarnation %llu, epoch %llu, holding %u", a->o.server, a->spool.self.id,
               (unsigned long long)a->spool.self.incarnation, (unsigned long long)w.epoch, agent_held(a));
-    run_lease(a, a->link.attach_sent_ms + w.lease_ms);
-    talk_again(a);
-    if (a->is_draining) link_drain(a);
+    run_lease(a, a->connection.attach_sent_ms + w.lease_ms);
+    worker_proto_again(a);
+    if (a->is_draining) connection_drain(a);
 }
 
 /* An error or a `busy` on the way up. */
@@ -145,58 +145,58 @@ static void hear_refusal(struct agent *a, const struct frame *f) {
         (void)why_set(&why, ERR_OK, "%.*s: %.*s", SLICE_FMT(e.code), SLICE_FMT(e.message));
     else if (f->opcode == WIRE_BUSY && wire_take(f, &a->arena, &b, &why) == ERR_OK)
         (void)why_set(&why, ERR_OK, "busy: %.*s", SLICE_FMT(b.reason));
-    if (!a->link.was_refused) agent_log(a, "refused by %s: %s", a->o.server, why.text);
-    a->link.was_refused = true;
-    link_lost(a, why.text);
+    if (!a->connection.was_refused) agent_log(a, "refused by %s: %s", a->o.server, why.text);
+    a->connection.was_refused = true;
+    connection_lost(a, why.text);
 }
 
 static void hear_frame(struct agent *a, const struct frame *f) {
     arena_reset(&a->arena);
     bool refused = f->opcode == WIRE_ERROR || f->opcode == WIRE_BUSY;
-    switch (a->link.state) {
-    case LINK_DOWN:
-    case LINK_DIALLING: break;
-    case LINK_HELLO:
+    switch (a->connection.state) {
+    case CONNECTION_DOWN:
+    case CONNECTION_DIALLING: break;
+    case CONNECTION_HELLO:
         if (f->opcode == WIRE_WELCOME)
             hear_welcome(a, f);
         else if (refused)
             hear_refusal(a, f);
         break;
-    case LINK_ATTACHING:
+    case CONNECTION_ATTACHING:
         if (f->opcode == WIRE_ATTACHED)
             hear_attached(a, f);
         else if (f->opcode == WIRE_CANCEL_ATTEMPT) /* before there is a lease to start it in */
-            talk_hear(a, f);
+            worker_proto_hear(a, f);
         else if (refused)
             hear_refusal(a, f);
         break;
-    case LINK_UP: talk_hear(a, f); break;
+    case CONNECTION_UP: worker_proto_hear(a, f); break;
     }
 }
 
 static void on_received(void *ctx, conn_id c, struct slice bytes) {
     struct agent *a = ctx;
-    if (c.v != a->link.conn.v) return;
-    buf_put_slice(&a->link.in, bytes);
-    if (a->link.in.full) {
-        link_lost(a, "a frame is too large");
+    if (c.v != a->connection.conn.v) return;
+    buf_put_slice(&a->connection.in, bytes);
+    if (a->connection.in.full) {
+        connection_lost(a, "a frame is too large");
         return;
     }
-    struct slice left = buf_slice(&a->link.in);
+    struct slice left = buf_slice(&a->connection.in);
     for (;;) {
         struct frame f;
         size_t need = 0;
         struct why why;
         if (frame_take(&left, (size_t)a->o.limits.frame_bytes_max, &f, &need, &why) != ERR_OK) {
-            link_lost(a, why.text);
+            connection_lost(a, why.text);
             return;
         }
         if (need != 0) break;
         hear_frame(a, &f);
-        if (a->link.conn.v != c.v) return; /* given up meanwhile */
+        if (a->connection.conn.v != c.v) return; /* given up meanwhile */
     }
-    if (left.len > 0) memmove(a->link.in.at, left.ptr, left.len);
-    buf_cut(&a->link.in, left.len);
+    if (left.len > 0) memmove(a->connection.in.at, left.ptr, left.len);
+    buf_cut(&a->connection.in, left.len);
 }
 
 static void on_drained(void *ctx, conn_id c) {
@@ -205,51 +205,51 @@ static void on_drained(void *ctx, conn_id c) {
 
 static void on_closed(void *ctx, conn_id c, const char *why) {
     struct agent *a = ctx;
-    if (c.v == a->link.conn.v && a->link.state != LINK_DOWN) fall(a, why);
+    if (c.v == a->connection.conn.v && a->connection.state != CONNECTION_DOWN) fall(a, why);
 }
 
 static void dial(struct agent *a) {
     struct net_handler handler = {on_opened, on_received, on_drained, on_closed, a};
     if (a->o.server_now != NULL) a->o.server = a->o.server_now(a->o.ctx);
-    a->link.conn = a->w.net->ops->dial(a->w.net, a->o.server, &handler);
-    step(a, LINK_DIALLING);
+    a->connection.conn = a->w.net->ops->dial(a->w.net, a->o.server, &handler);
+    step(a, CONNECTION_DIALLING);
 }
 
 static void heartbeat(struct agent *a) {
-    if (a->link.beats_open > BEATS_OPEN_MAX) {
-        link_lost(a, "the server does not answer");
+    if (a->connection.beats_open > BEATS_OPEN_MAX) {
+        connection_lost(a, "the server does not answer");
         return;
     }
     struct wire_heartbeat beat = {
-        .load = {talk_credit(a), a->o.cpu_percent != NULL ? a->o.cpu_percent(a->o.ctx) : 0, 0},
+        .load = {worker_proto_credit(a), a->o.cpu_percent != NULL ? a->o.cpu_percent(a->o.ctx) : 0, 0},
         .sent_ms = (uint64_t)agent_now_ms(a),
     };
-    a->link.beats_open++;
-    a->link.due_ms = agent_now_ms(a) + a->link.heartbeat_ms;
-    link_send(a, WIRE_HEARTBEAT, link_request(a), &beat);
+    a->connection.beats_open++;
+    a->connection.due_ms = agent_now_ms(a) + a->connection.heartbeat_ms;
+    connection_send(a, WIRE_HEARTBEAT, connection_request(a), &beat);
 }
 
-void link_drain(struct agent *a) {
-    if (a->link.state != LINK_UP) return;
+void connection_drain(struct agent *a) {
+    if (a->connection.state != CONNECTION_UP) return;
     struct wire_drain drain = {.worker = slice_str(a->spool.self.id)};
-    a->link.drain_request = link_request(a);
-    link_send(a, WIRE_DRAIN, a->link.drain_request, &drain);
+    a->connection.drain_request = connection_request(a);
+    connection_send(a, WIRE_DRAIN, a->connection.drain_request, &drain);
 }
 
-void link_detach(struct agent *a) {
+void connection_detach(struct agent *a) {
     struct wire_detach detach = {.reason = SLICE("drained")};
-    a->link.detach_request = link_request(a);
-    link_send(a, WIRE_DETACH, a->link.detach_request, &detach);
+    a->connection.detach_request = connection_request(a);
+    connection_send(a, WIRE_DETACH, a->connection.detach_request, &detach);
 }
 
-void link_pass(struct agent *a) {
-    if (agent_now_ms(a) >= a->link.due_ms) switch (a->link.state) {
-        case LINK_DOWN: dial(a); break;
-        case LINK_DIALLING:
-        case LINK_HELLO:
-        case LINK_ATTACHING: link_lost(a, "no answer"); break;
-        case LINK_UP: heartbeat(a); break;
+void connection_pass(struct agent *a) {
+    if (agent_now_ms(a) >= a->connection.due_ms) switch (a->connection.state) {
+        case CONNECTION_DOWN: dial(a); break;
+        case CONNECTION_DIALLING:
+        case CONNECTION_HELLO:
+        case CONNECTION_ATTACHING: connection_lost(a, "no answer"); break;
+        case CONNECTION_UP: heartbeat(a); break;
         }
-    if (a->link.state == LINK_UP) talk_say(a);
+    if (a->connection.state == CONNECTION_UP) worker_proto_say(a);
     flush(a);
 }

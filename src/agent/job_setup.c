@@ -95,7 +95,7 @@ static enum err script_share(struct agent *a, struct attempt *t, struct slice te
 }
 
 /* Where it lies. A sandbox sees only the private place, and a worker whose processes run elsewhere has no other. */
-static enum err script_path(struct agent *a, struct attempt *t, struct slice tenant, const struct workload *w,
+static enum err script_path(struct agent *a, struct attempt *t, struct slice tenant, const struct job_setup *w,
                             const char **ret_file, char **ret_path, struct buf *begin, struct why *why) {
     const struct wire_run *run = &w->run;
     if (run->titan.len > 0 && w->sandbox.space == NULL && !a->o.elsewhere) {
@@ -109,7 +109,7 @@ static enum err script_path(struct agent *a, struct attempt *t, struct slice ten
 }
 
 /* What runs it goes to the front of `argv`. */
-static enum err script_make(struct agent *a, struct attempt *t, struct slice tenant, const struct workload *w,
+static enum err script_make(struct agent *a, struct attempt *t, struct slice tenant, const struct job_setup *w,
                             const char **argv, uint32_t *count, struct why *why) {
     const struct wire_run *run = &w->run;
     const char *file = NULL;
@@ -185,7 +185,7 @@ static enum err archive_make(struct agent *a, struct attempt *t, const struct wi
 
 /* Whoever owns the worker has said what runs it. A payload that cannot be an argument (a blob, or with a zero byte in
  * it) is on its standard input only. */
-static enum err handler_make(struct agent *a, struct workload *w, struct why *why) {
+static enum err handler_make(struct agent *a, struct job_setup *w, struct why *why) {
     const struct wire_run *run = &w->run;
     const struct agent_handler *h = a->o.handlers, *end = h + a->o.handler_count;
     while (h < end && !slice_eq(slice_str(h->type), run->handler)) h++;
@@ -200,7 +200,7 @@ static enum err handler_make(struct agent *a, struct workload *w, struct why *wh
     return ERR_OK;
 }
 
-static enum err argv_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w,
+static enum err argv_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *w,
                           struct why *why) {
     uint8_t kind = order->kind;
     const struct wire_arg *args = w->run.argv.at;
@@ -231,7 +231,7 @@ static enum err argv_make(struct agent *a, struct attempt *t, const struct wire_
 
 /* ---- what parents left ---- */
 
-struct slice workload_short_name(struct slice job) {
+struct slice job_setup_short_name(struct slice job) {
     for (size_t i = job.len; i > 0; i--)
         if (job.ptr[i - 1] == '/') return slice_of(job.ptr + i, job.len - i);
     return job;
@@ -247,7 +247,7 @@ static enum err inputs_make(struct agent *a, struct attempt *t, const struct wir
         if (inputs[i].result.len == 0 && inputs[i].result_hash.len == 0) continue;
         if (written++ > 0) buf_put_u8(&b, ',');
         json_init(&key, &b);
-        json_text(&key, workload_short_name(inputs[i].job));
+        json_text(&key, job_setup_short_name(inputs[i].job));
         buf_put_u8(&b, ':');
         buf_put_slice(&b, inputs[i].result); /* JSON already: whoever left it was asked */
         if (inputs[i].result.len > 0) continue;
@@ -284,7 +284,7 @@ static void env_path(struct jobenv *e, const struct agent *a, const struct attem
 static void env_inputs(struct jobenv *e, const struct wire_assignment *order) {
     const struct wire_input *inputs = order->inputs.at;
     for (uint32_t i = 0; i < order->inputs.count; i++)
-        jobenv_put_input(e, workload_short_name(inputs[i].job), inputs[i].result);
+        jobenv_put_input(e, job_setup_short_name(inputs[i].job), inputs[i].result);
 }
 
 /* On a worker that has some, a job sees those that it asked for, and no others. */
@@ -314,7 +314,7 @@ static void env_titan(struct jobenv *e, const struct agent *a, struct slice list
     jobenv_put(e, SLICE("TITAN_PORT"), slice_of(listen.ptr + at, listen.len - at));
 }
 
-static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *w) {
     struct jobenv e;
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
     jobenv_init(&e, &a->arena);
@@ -324,7 +324,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     for (uint32_t i = 0; i < w->run.env.count; i++) jobenv_put(&e, of_job[i].key, of_job[i].value);
     for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
     env_inputs(&e, order);
-    if (t->tended != 0 && tend_of(a, t)->port != 0) env_number(&e, "PORT", tend_of(a, t)->port);
+    if (t->tended != 0 && service_health_of(a, t)->port != 0) env_number(&e, "PORT", service_health_of(a, t)->port);
     jobenv_put(&e, SLICE("REEVE_JOB"), order->job);
     env_number(&e, "REEVE_ATTEMPT", order->attempt.attempt);
     env_number(&e, "REEVE_FENCE", order->fence);
@@ -357,7 +357,7 @@ static enum err path_check(struct slice path, const char *what, struct why *why)
     return why_set(why, ERR_INVALID, "%s `%.*s` is not a path inside the workspace", what, SLICE_FMT(path));
 }
 
-enum err workload_check(const struct wire_run *run, struct why *why) {
+enum err job_setup_check(const struct wire_run *run, struct why *why) {
     const struct wire_file *files = run->files.at;
     const struct wire_artifact *artifacts = run->artifacts.at;
     enum err e = script_name_check(run->script_name, why);
@@ -380,7 +380,7 @@ enum err workload_check(const struct wire_run *run, struct why *why) {
 
 /* The directory that jobs of a tenant share here. Its name has a dot, so it stays when a worker starts again and the
  * workspaces of an earlier life go. */
-static enum err shared_make(struct agent *a, struct slice tenant, struct workload *w, struct why *why) {
+static enum err shared_make(struct agent *a, struct slice tenant, struct job_setup *w, struct why *why) {
     char folder[SHARED_NAME_MAX + 1], file[SHARED_NAME_MAX + sizeof SHARED_FILE];
     if (w->sandbox.space != NULL)
         return why_set(why, ERR_INVALID, "a job in a sandbox has a directory of its own: `shared` does not go with it");
@@ -392,7 +392,7 @@ static enum err shared_make(struct agent *a, struct slice tenant, struct workloa
     return e;
 }
 
-static enum err workdir_of(struct agent *a, const struct attempt *t, struct slice tenant, struct workload *w,
+static enum err workdir_of(struct agent *a, const struct attempt *t, struct slice tenant, struct job_setup *w,
                            struct why *why) {
     if (w->run.shared) return shared_make(a, tenant, w, why);
     if (w->run.workdir.len > 0)
@@ -403,14 +403,14 @@ static enum err workdir_of(struct agent *a, const struct attempt *t, struct slic
 }
 
 /* In a sandbox the directory of a process becomes its own, so the probe has another one than its service. */
-static enum err probe_space(struct agent *a, struct attempt *t, struct workload *w, struct why *why) {
-    char name[ATTEMPT_NAME_MAX + sizeof WORKLOAD_PROBE_SPACE];
+static enum err probe_space(struct agent *a, struct attempt *t, struct job_setup *w, struct why *why) {
+    char name[ATTEMPT_NAME_MAX + sizeof JOB_SETUP_PROBE_SPACE];
     char *path = arena_alloc(&a->arena, SPACE_PATH_MAX);
-    snprintf(name, sizeof name, "%s" WORKLOAD_PROBE_SPACE, t->space);
-    if (!tend_of(a, t)->has_space) {
+    snprintf(name, sizeof name, "%s" JOB_SETUP_PROBE_SPACE, t->space);
+    if (!service_health_of(a, t)->has_space) {
         enum err e = a->w.space->ops->make(a->w.space, name, why);
         if (e != ERR_OK) return e;
-        tend_of(a, t)->has_space = true;
+        service_health_of(a, t)->has_space = true;
     }
     a->w.space->ops->path(a->w.space, name, "", path);
     a->w.space->ops->path(a->w.space, name, "work", w->workdir);
@@ -418,8 +418,8 @@ static enum err probe_space(struct agent *a, struct attempt *t, struct workload 
     return ERR_OK;
 }
 
-enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why) {
-    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+enum err job_setup_probe(struct agent *a, struct attempt *t, struct proc_spec *ret, struct why *why) {
+    struct job_setup *w = ARENA_NEW(&a->arena, struct job_setup);
     struct wire_assignment order;
     run_order(a, t, &order, &w->run);
     const struct wire_probe *how = &w->run.health;
@@ -442,8 +442,8 @@ enum err workload_probe(struct agent *a, struct attempt *t, struct proc_spec *re
     return ERR_OK;
 }
 
-enum err workload_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *ret,
-                       struct why *why) {
+enum err job_setup_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *ret,
+                        struct why *why) {
     enum err e = sandbox_make(a, t, &ret->run, &ret->sandbox, why);
     if (e == ERR_OK) e = argv_make(a, t, order, ret, why);
     if (e == ERR_OK) e = inputs_make(a, t, order, why);
@@ -466,7 +466,7 @@ static enum err json_check(struct agent *a, struct slice text, struct why *why) 
     return ERR_OK;
 }
 
-enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why) {
+enum err job_setup_result(struct agent *a, struct attempt *t, struct slice *ret, struct why *why) {
     struct buf b;
     struct why ignored;
     buf_init(&b, (size_t)a->o.limits.json_bytes_max);
@@ -489,7 +489,7 @@ enum err workload_result(struct agent *a, struct attempt *t, struct slice *ret, 
     return e == ERR_NOT_FOUND ? ERR_OK : e; /* none: it has nothing to say */
 }
 
-uint32_t workload_retry_ms(struct agent *a, const struct attempt *t) {
+uint32_t job_setup_retry_ms(struct agent *a, const struct attempt *t) {
     struct why ignored;
     uint8_t text[16] = {0};
     struct buf b = {text, 0, sizeof text - 1, sizeof text - 1, false};
@@ -498,7 +498,7 @@ uint32_t workload_retry_ms(struct agent *a, const struct attempt *t) {
     return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
 }
 
-bool workload_refused(struct agent *a, struct attempt *t, struct why *ret) {
+bool job_setup_refused(struct agent *a, struct attempt *t, struct why *ret) {
     struct buf b;
     struct why ignored;
     buf_init(&b, REFUSAL_BYTES_MAX);

@@ -48,11 +48,12 @@ static void finish(struct agent *a, struct attempt *t, struct wire_end *end) {
     t->order = NULL;
     t->is_waiting = false;
     blobs_stop(a, t);
-    tend_end(a, t);
+    service_health_end(a, t);
     t->phase = WIRE_HELD_FINISHED;
     t->process = (proc_id){0};
     t->sleep_until_ms = t->timeout_at_ms = t->kill_at_ms = t->tell_at_ms = TIME_NEVER;
-    t->spool_at_ms = a->link.state == LINK_UP ? TIME_NEVER : agent_now_ms(a); /* else when it is not acknowledged */
+    t->spool_at_ms =
+        a->connection.state == CONNECTION_UP ? TIME_NEVER : agent_now_ms(a); /* else when it is not acknowledged */
     attempts_time(&a->attempts, t);
     titan_place_give(&a->titan_place, &t->titan_ticket);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
@@ -79,7 +80,7 @@ void run_forget(struct agent *a, struct attempt *t) {
     titan_place_give(&a->titan_place, &t->titan_ticket);
     if (t->has_space) a->w.space->ops->remove(a->w.space, t->space);
     blobs_stop(a, t);
-    tend_end(a, t);
+    service_health_end(a, t);
     attempts_free(&a->attempts, t);
 }
 
@@ -132,7 +133,7 @@ void run_flow(struct agent *a, struct attempt *t) {
     struct why why;
     if (t->phase != WIRE_HELD_RUNNING || t->process.v == 0) return;
     bool is_full = capture_memory(&t->capture) >= CAPTURE_MEMORY_BYTES;
-    if (is_full && a->link.state != LINK_UP && a->spool.bytes < a->o.spool_bytes_max)
+    if (is_full && a->connection.state != CONNECTION_UP && a->spool.bytes < a->o.spool_bytes_max)
         is_full = spool_pieces(&a->spool, &t->id, &t->file, &t->capture, &why) != ERR_OK;
     if (is_full == t->is_paused) return;
     t->is_paused = is_full;
@@ -162,7 +163,7 @@ static void on_stdin_ready(void *ctx, proc_id p) {
 /* Its result and its artifacts; a success that lacks one of them is none. */
 static enum err leavings(struct agent *a, struct attempt *t, struct wire_end *end, struct why *why) {
     bool is_good = end->outcome == WIRE_OUTCOME_OK;
-    enum err e = is_good ? workload_result(a, t, &end->result, why) : ERR_OK;
+    enum err e = is_good ? job_setup_result(a, t, &end->result, why) : ERR_OK;
     if (e != ERR_OK || t->order == NULL) return e;
     struct wire_assignment order;
     struct wire_run run;
@@ -207,7 +208,7 @@ void run_kept(struct agent *a, struct attempt *t, const char *why) {
 }
 
 static void unwell_text(const struct agent *a, const struct attempt *t, struct why *ret) {
-    const struct tended *v = tend_of(a, t);
+    const struct service_health *v = service_health_of(a, t);
     (void)why_set(ret, ERR_OK, "stopped by the worker as unhealthy: %u probe%s in a row failed, the last: %s",
                   v->failures, v->failures == 1 ? "" : "s", v->text);
 }
@@ -252,11 +253,11 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
     arena_reset(&a->arena);
     joblimits_tell(&t->limits, usage, &a->arena, &end);
     struct why why;
-    if (exit_code == PROC_REFUSED && workload_refused(a, t, &why)) {
+    if (exit_code == PROC_REFUSED && job_setup_refused(a, t, &why)) {
         end.outcome = WIRE_OUTCOME_REFUSED;
         end.reason = slice_str(why.text);
     }
-    if (t->is_http && end.outcome == WIRE_OUTCOME_EXIT) end.retry_after_ms = workload_retry_ms(a, t);
+    if (t->is_http && end.outcome == WIRE_OUTCOME_EXIT) end.retry_after_ms = job_setup_retry_ms(a, t);
     process_over(a, t, &end);
 }
 
@@ -285,12 +286,12 @@ static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const s
     attempts_touch(&a->attempts, t);
 }
 
-static enum err run_process(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w,
-                            struct why *why) {
+static enum err run_process(struct agent *a, struct attempt *t, const struct wire_assignment *order,
+                            struct job_setup *w, struct why *why) {
     struct proc_handler handler = {on_output, on_stdin_ready, on_ended, a};
-    if (order->kind == WIRE_JOB_SERVICE && !tend_begin(a, t, &w->run))
+    if (order->kind == WIRE_JOB_SERVICE && !service_health_begin(a, t, &w->run))
         return why_set(why, ERR_BUSY, "no port of this machine is free");
-    enum err e = workload_make(a, t, order, w, why);
+    enum err e = job_setup_make(a, t, order, w, why);
     if (e != ERR_OK) return e;
     struct proc_spec spec = {.argv = w->argv,
                              .env = w->env,
@@ -327,7 +328,7 @@ static bool has_gpus(struct agent *a, const struct attempt *t, const struct wire
 }
 
 /* Everything it needs is here; an exclusive one also needs a lease. */
-static void start(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+static void start(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *w) {
     struct why why = {{0}};
     t->is_waiting = (t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms) || !has_gpus(a, t, order);
     t->limits = joblimits_of(&a->o.ceilings, order, &w->run);
@@ -342,15 +343,15 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
     t->tell_at_ms = agent_now_ms(a) + STARTED_MS;
     if (order->run_timeout_ms > 0) t->timeout_at_ms = agent_now_ms(a) + order->run_timeout_ms + TIMEOUT_MARGIN_MS;
     attempts_time(&a->attempts, t);
-    if (t->tended != 0) tend_started(a, t);
+    if (t->tended != 0) service_health_started(a, t);
     attempts_touch(&a->attempts, t);
     agent_log(a, "%.*s#%u started", SLICE_FMT(bytes_slice(t->job)), t->id.attempt);
 }
 
 /* Makes its place and fetches its blobs; while it does that it counts as running. */
-static void prepare(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+static void prepare(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *w) {
     struct why why = {{0}};
-    enum err e = workload_check(&w->run, &why);
+    enum err e = job_setup_check(&w->run, &why);
     if (e == ERR_OK) e = blobs_check(order, &w->run, &why);
     if (e == ERR_OK && order->gpus > a->o.gpus)
         e = why_set(&why, ERR_INVALID, "it needs %u GPUs, and this worker has %u", order->gpus, a->o.gpus);
@@ -370,7 +371,7 @@ static void prepare(struct agent *a, struct attempt *t, const struct wire_assign
 
 /* An order that was kept: now it is read again, and started. */
 static void start_kept(struct agent *a, struct attempt *t) {
-    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+    struct job_setup *w = ARENA_NEW(&a->arena, struct job_setup);
     struct wire_assignment *order = ARENA_NEW(&a->arena, struct wire_assignment);
     run_order(a, t, order, &w->run);
     start(a, t, order, w);
@@ -383,7 +384,7 @@ void run_fetched(struct agent *a, struct attempt *t, const char *why) {
         start_kept(a, t);
 }
 
-static void begin(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct workload *w) {
+static void begin(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *w) {
     struct why why = {{0}};
     t->started_ms = agent_wall_ms(a);
     t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
@@ -407,7 +408,7 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
 }
 
 void run_assign(struct agent *a, const struct wire_assignment *order) {
-    struct workload *w = ARENA_NEW(&a->arena, struct workload);
+    struct job_setup *w = ARENA_NEW(&a->arena, struct job_setup);
     struct why why = {{0}};
     if (attempts_find(&a->attempts, &order->attempt) != NULL) return; /* it is under way, and said again anyway */
     if (attempts_is_buried(&a->attempts, &order->attempt)) return;
@@ -448,7 +449,7 @@ static void terminate(struct agent *a, struct attempt *t, uint32_t grace_ms) {
         t->is_paused = false;
         a->w.proc->ops->pause(a->w.proc, t->process, false);
     }
-    tend_quiet(a, t);
+    service_health_quiet(a, t);
     a->w.proc->ops->signal(a->w.proc, t->process, SIGTERM);
     t->timeout_at_ms = TIME_NEVER;
     t->kill_at_ms = agent_now_ms(a) + grace_ms;
@@ -457,7 +458,7 @@ static void terminate(struct agent *a, struct attempt *t, uint32_t grace_ms) {
 
 void run_end_unwell(struct agent *a, struct attempt *t) {
     agent_log(a, "%.*s#%u is unhealthy and is stopped: %s", SLICE_FMT(bytes_slice(t->job)), t->id.attempt,
-              tend_of(a, t)->text);
+              service_health_of(a, t)->text);
     t->is_unwell = true;
     terminate(a, t, t->grace_ms);
 }
@@ -465,7 +466,7 @@ void run_end_unwell(struct agent *a, struct attempt *t) {
 void run_end_services(struct agent *a) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
-        if (t == NULL || t->tended == 0 || t->process.v == 0 || tend_of(a, t)->is_quiet) continue;
+        if (t == NULL || t->tended == 0 || t->process.v == 0 || service_health_of(a, t)->is_quiet) continue;
         terminate(a, t, t->grace_ms);
     }
 }
@@ -477,7 +478,7 @@ static void drop(struct agent *a, struct attempt *t) {
         return;
     }
     t->is_dropped = true;
-    tend_quiet(a, t);
+    service_health_quiet(a, t);
     attempts_time(&a->attempts, t);
     a->w.proc->ops->pause(a->w.proc, t->process, false);
     a->w.proc->ops->signal(a->w.proc, t->process, SIGKILL);
@@ -531,7 +532,7 @@ void run_due(struct agent *a) {
             t->tell_at_ms = TIME_NEVER;
             attempts_touch(&a->attempts, t);
         } else if (t->tend_at_ms <= now) {
-            tend_due(a, t);
+            service_health_due(a, t);
         } else if (t->sleep_until_ms <= now) {
             finish_inside(a, t);
         }

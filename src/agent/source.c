@@ -28,7 +28,7 @@ static const char *beyond(const struct attempt *t, const struct wire_run *run) {
 }
 
 const struct proc_source *source_make(struct agent *a, const struct attempt *t, const struct wire_assignment *order,
-                                      const struct workload *w) {
+                                      const struct job_setup *w) {
     const struct wire_run *run = &w->run;
     const struct wire_arg *args = run->argv.at;
     bool is_service = order->kind == WIRE_JOB_SERVICE, is_archive = order->kind == WIRE_JOB_ARCHIVE || run->is_archive;
@@ -42,7 +42,7 @@ const struct proc_source *source_make(struct agent *a, const struct attempt *t, 
                               .args = list,
                               .is_archive = is_archive,
                               .is_service = is_service,
-                              .port = t->tended != 0 ? tend_of(a, t)->port : 0,
+                              .port = t->tended != 0 ? service_health_of(a, t)->port : 0,
                               .beyond = beyond(t, run)};
     return s;
 }

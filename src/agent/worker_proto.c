@@ -16,18 +16,18 @@
 
 /* ---- attaching ---- */
 
-uint32_t talk_credit(const struct agent *a) {
+uint32_t worker_proto_credit(const struct agent *a) {
     return a->is_draining ? 0 : a->o.slots;
 }
 
-bool talk_epoch(struct agent *a, uint64_t epoch) {
+bool worker_proto_epoch(struct agent *a, uint64_t epoch) {
     struct why why;
     if (epoch < a->spool.self.epoch) return false;
     if (spool_epoch(&a->spool, epoch, &why) != ERR_OK) agent_log(a, "cannot remember epoch: %s", why.text);
     return true;
 }
 
-void talk_attach(struct agent *a) {
+void worker_proto_attach(struct agent *a) {
     struct wire_held *held = ARENA_ARRAY(&a->arena, struct wire_held, a->attempts.pool.count + 1);
     uint32_t count = 0;
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
@@ -38,19 +38,19 @@ void talk_attach(struct agent *a) {
         .worker = slice_str(a->spool.self.id),
         .incarnation = a->spool.self.incarnation,
         .epoch_seen = a->spool.self.epoch,
-        .load = {talk_credit(a), 0, 0},
+        .load = {worker_proto_credit(a), 0, 0},
         .held = {held, count},
     };
     agent_info(&a->o, &a->arena, &attach.info);
-    link_send(a, WIRE_ATTACH, link_request(a), &attach);
+    connection_send(a, WIRE_ATTACH, connection_request(a), &attach);
 }
 
-void talk_again(struct agent *a) {
+void worker_proto_again(struct agent *a) {
     for (uint32_t i = 1; i <= attempts_high(&a->attempts); i++) {
         struct attempt *t = attempts_at(&a->attempts, i);
         if (t == NULL || t->is_dropped) continue;
         t->started_told = t->done_told = false;
-        if (t->tended != 0) tend_of(a, t)->is_told = false;
+        if (t->tended != 0) service_health_of(a, t)->is_told = false;
         t->capture.sent = t->capture.acked;
         attempts_touch(&a->attempts, t);
         run_flow(a, t);
@@ -76,7 +76,7 @@ static void say_started(struct agent *a, const struct u32vec *list) {
         ids[count++] = t->id;
     }
     struct wire_attempts message = {{ids, count}};
-    if (count > 0) link_send(a, WIRE_STARTED, 0, &message);
+    if (count > 0) connection_send(a, WIRE_STARTED, 0, &message);
 }
 
 static void say_health(struct agent *a, const struct u32vec *list) {
@@ -84,14 +84,14 @@ static void say_health(struct agent *a, const struct u32vec *list) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct attempt *t = attempts_at(&a->attempts, list->at[i]);
-        struct tended *v = tend_of(a, t);
+        struct service_health *v = service_health_of(a, t);
         if (v == NULL || v->is_told || t->process.v == 0) continue;
         if (items == NULL) items = ARENA_ARRAY(&a->arena, struct wire_health_item, list->count);
         v->is_told = true;
         items[count++] = (struct wire_health_item){t->id, v->is_well, slice_str(v->text), v->port};
     }
     struct wire_health message = {{items, count}};
-    if (count > 0) link_send(a, WIRE_HEALTH, 0, &message);
+    if (count > 0) connection_send(a, WIRE_HEALTH, 0, &message);
 }
 
 /* One frame with the next pieces of its log. False: there was nothing to say. */
@@ -126,7 +126,7 @@ static bool say_pieces(struct agent *a, struct attempt *t) {
     }
     struct wire_log_batch batch = {t->id, {pieces, count}};
     struct wire_log message = {{&batch, 1}};
-    if (count > 0) link_send(a, WIRE_LOG, 0, &message);
+    if (count > 0) connection_send(a, WIRE_LOG, 0, &message);
     buf_fini(data);
     return count > 0;
 }
@@ -143,7 +143,7 @@ static bool say_log(struct agent *a, struct attempt *t) {
     if (waits_for_company(t)) return true;
     capture_close_piece(&t->capture);
     while (t->capture.sent < t->capture.end) {
-        if (a->out.len + a->w.net->ops->unsent(a->w.net, a->link.conn) > UNSENT_BYTES_MAX) return false;
+        if (a->out.len + a->w.net->ops->unsent(a->w.net, a->connection.conn) > UNSENT_BYTES_MAX) return false;
         if (!say_pieces(a, t)) break;
     }
     return t->capture.sent >= t->capture.end;
@@ -165,18 +165,18 @@ static void say_done(struct agent *a, const struct u32vec *list) {
             attempts_time(&a->attempts, t);
         }
         struct wire_done message = {{ends, upto - from}};
-        link_send(a, WIRE_DONE, link_request(a), &message);
+        connection_send(a, WIRE_DONE, connection_request(a), &message);
         for (uint32_t i = from; MUTANT(end_forgotten) && i < upto; i++)
             run_forget(a, attempts_at(&a->attempts, list->at[i]));
     }
 }
 
-void talk_say(struct agent *a) {
+void worker_proto_say(struct agent *a) {
     struct vec *dirty = &a->attempts.dirty;
     struct u32vec list = {0}, done = {0};
-    if (agent_now_ms(a) >= a->link.again_at_ms) {
-        a->link.again_at_ms = TIME_NEVER;
-        talk_again(a);
+    if (agent_now_ms(a) >= a->connection.again_at_ms) {
+        a->connection.again_at_ms = TIME_NEVER;
+        worker_proto_again(a);
     }
     arena_reset(&a->arena);
     for (uint32_t i = 0; i < dirty->count; i++) {
@@ -206,20 +206,20 @@ void talk_say(struct agent *a) {
 
 static void hear_assign(struct agent *a, const struct wire_assign *m) {
     const struct wire_assignment *orders = m->assignments.at;
-    if (!talk_epoch(a, m->epoch)) return;
+    if (!worker_proto_epoch(a, m->epoch)) return;
     a->is_detaching = false; /* it crossed our goodbye: that comes again when this is done */
     for (uint32_t i = 0; i < m->assignments.count; i++) run_assign(a, &orders[i]);
 }
 
 static void hear_stops(struct agent *a, const struct wire_stop_attempts *m) {
     const struct wire_stopped *stops = m->stops.at;
-    if (!talk_epoch(a, m->epoch)) return;
+    if (!worker_proto_epoch(a, m->epoch)) return;
     for (uint32_t i = 0; i < m->stops.count; i++) run_stop(a, &stops[i]);
 }
 
 static void hear_lease(struct agent *a, const struct wire_lease *m) {
-    if (!talk_epoch(a, m->epoch)) return;
-    a->link.beats_open = 0;
+    if (!worker_proto_epoch(a, m->epoch)) return;
+    a->connection.beats_open = 0;
     run_lease(a, (int64_t)m->sent_ms + m->lease_ms);
 }
 
@@ -261,29 +261,29 @@ static void hear_refused(struct agent *a, const struct frame *f, struct slice co
     bool again = retry_after_ms != 0 || err_is_retryable(code_of(code));
     struct why why;
     (void)why_set(&why, ERR_OK, "%.*s: %.*s", SLICE_FMT(code), SLICE_FMT(text));
-    if (f->request == a->link.detach_request && a->is_detaching) {
+    if (f->request == a->connection.detach_request && a->is_detaching) {
         a->is_over = true;
-    } else if (f->request == a->link.drain_request) {
+    } else if (f->request == a->connection.drain_request) {
         agent_log(a, "the server does not mind that we drain: %s", why.text); /* without credit it gives us nothing */
     } else if (!again && map_get(&a->by_request, f->request) != 0) {
         blobs_refused(a, f, code, text);
     } else if (again) {
         blobs_held(a, f->request, why.text);
-        a->link.again_at_ms = agent_now_ms(a) + (retry_after_ms != 0 ? retry_after_ms : 1000);
+        a->connection.again_at_ms = agent_now_ms(a) + (retry_after_ms != 0 ? retry_after_ms : 1000);
     } else {
         agent_log(a, "refused: %s", why.text);
-        link_lost(a, why.text);
+        connection_lost(a, why.text);
     }
 }
 
-void talk_hear(struct agent *a, const struct frame *f) {
+void worker_proto_hear(struct agent *a, const struct frame *f) {
     struct why why;
     const struct wire_info *info = wire_info(f->opcode);
     if (info == NULL) return; /* a newer server says something that we may ignore */
     void *message = arena_alloc(&a->arena, info->desc->size);
     if (wire_take(f, &a->arena, message, &why) != ERR_OK) {
         agent_log(a, "a message makes no sense: %s", why.text);
-        link_lost(a, why.text);
+        connection_lost(a, why.text);
         return;
     }
     switch (f->opcode) {
@@ -305,7 +305,7 @@ void talk_hear(struct agent *a, const struct frame *f) {
     case WIRE_BLOB_DATA:
     case WIRE_BLOB_STATE: blobs_hear(a, f, message); break;
     case WIRE_ACCEPTED:
-        if (a->is_detaching && f->request == a->link.detach_request) a->is_over = true;
+        if (a->is_detaching && f->request == a->connection.detach_request) a->is_over = true;
         break;
     case WIRE_PING: wire_put(&a->out, WIRE_PONG, FRAME_ANSWER, f->request, message); break;
     case WIRE_DRAIN: agent_drain(a); break;

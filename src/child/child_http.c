@@ -113,8 +113,8 @@ static enum err header_make(struct request *r, const struct wire_pair *pair, str
     buf_put_slice(&line, pair->key);
     size_t before = line.len;
     buf_put_slice(&line, SLICE(": "));
-    enum err e = httptext_fill(HTTPTEXT_HEADER, pair->value, variable, &line, why);
-    if (e == ERR_OK && (line.full || httptext_has_control(buf_slice(&line))))
+    enum err e = http_text_fill(HTTP_TEXT_HEADER, pair->value, variable, &line, why);
+    if (e == ERR_OK && (line.full || http_text_has_control(buf_slice(&line))))
         e = why_set(why, ERR_INVALID, "the header `%s` is too long or has control characters", name);
     if (e == ERR_OK && line.len == before + 2) { /* how libcurl writes one that is empty */
         buf_cut(&line, before);
@@ -151,10 +151,10 @@ static enum err texts_make(struct request *r, struct why *why) {
     const struct wire_http *h = &r->http;
     buf_init(&r->url, TEXT_BYTES_MAX);
     buf_init(&r->body, TEXT_BYTES_MAX);
-    enum err e = httptext_fill(HTTPTEXT_URL, h->url, variable, &r->url, why);
-    if (e == ERR_OK) e = httptext_fill(h->is_json ? HTTPTEXT_JSON : HTTPTEXT_BODY, h->body, variable, &r->body, why);
+    enum err e = http_text_fill(HTTP_TEXT_URL, h->url, variable, &r->url, why);
+    if (e == ERR_OK) e = http_text_fill(h->is_json ? HTTP_TEXT_JSON : HTTP_TEXT_BODY, h->body, variable, &r->body, why);
     if (e == ERR_OK && (r->url.full || r->body.full)) e = why_set(why, ERR_LIMIT, "the request is too long");
-    if (e == ERR_OK && httptext_has_control(buf_slice(&r->url)))
+    if (e == ERR_OK && http_text_has_control(buf_slice(&r->url)))
         e = why_set(why, ERR_INVALID, "a URL has no control characters");
     r->is_as_written = slice_eq(buf_slice(&r->url), h->url);
     buf_put_u8(&r->url, 0);

@@ -177,7 +177,7 @@ static enum entry_kind kind_of(const struct archivelib *lib, struct archive_entr
     case AE_IFBLK: return ENTRY_DEVICE;
     case AE_IFIFO:
     case AE_IFSOCK: return ENTRY_PIPE;
-    default: return ENTRY_UNKNOWN; /* no enum, and strangers' */
+    default: return ENTRY_UNKNOWN; /* no enum, and unauthenticated' */
     }
 }
 

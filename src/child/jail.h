@@ -1,4 +1,4 @@
-/* jail.h: a process that is to read strangers' bytes gives up what it does not need for that.
+/* jail.h: a process that is to read unauthenticated' bytes gives up what it does not need for that.
  *
  * Tighter than port/confine.h, on which it builds: afterwards it can read what it has open, make files, folders and
  * links below the folder it is in, and nothing else: no other path, no socket, no other process, no program, no new

@@ -7,7 +7,7 @@
 #include "wire.h"
 
 /* All that is said of a flow (its state, and its jobs by state) or a job as they call it; NULL = as we do. */
-void dialect_flow(const char *whose, struct arena *arena, struct wire_flow_view *v);
-void dialect_job(const char *whose, struct wire_job_view *v);
+void foreign_states_flow(const char *whose, struct arena *arena, struct wire_flow_view *v);
+void foreign_states_job(const char *whose, struct wire_job_view *v);
 
 #endif

@@ -8,7 +8,7 @@ static void show_json(const struct wire_event *e) {
     struct out_object o;
     buf_init(&o.buf, (size_t)1 << 20);
     json_init(&o.json, &o.buf);
-    eventjson_put(&o.json, e);
+    event_format_put(&o.json, e);
     printf("%.*s\n", (int)o.buf.len, (const char *)o.buf.at);
     buf_fini(&o.buf);
 }

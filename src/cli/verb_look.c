@@ -13,7 +13,7 @@ static int64_t wall_ms(const struct cli *c) {
 
 static enum err check_dialect(struct cli *c) {
     const char *whose = cli_flag(c, "dialect");
-    if (whose == NULL || stateword_is_known(whose)) return ERR_OK;
+    if (whose == NULL || state_word_is_known(whose)) return ERR_OK;
     return cli_refuse(c, ERR_INVALID, "--dialect: expected titan, orion, cordum or corun, found `%s`", whose);
 }
 
@@ -77,7 +77,7 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
         const struct wire_flow_view *v = &list[i];
         if (c->json) {
             struct wire_flow_view theirs = *v;
-            dialect_flow(cli_flag(c, "dialect"), &c->arena, &theirs);
+            foreign_states_flow(cli_flag(c, "dialect"), &c->arena, &theirs);
             out_json(&wire_flow_view_desc, &theirs);
             continue;
         }
@@ -89,7 +89,7 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
         out_slice(t, OUT_BOLD, v->flow);
         out_slice(t, OUT_PLAIN, v->name);
         out_slice(t, out_state_colour(v->state),
-                  v->paused ? SLICE("paused") : stateword(cli_flag(c, "dialect"), v->state, (struct slice){0}));
+                  v->paused ? SLICE("paused") : state_word(cli_flag(c, "dialect"), v->state, (struct slice){0}));
         out_cell(t, OUT_PLAIN, "%llu/%u", (unsigned long long)good, v->job_count);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->created_ms, age));
         out_cell(t, OUT_PLAIN, "%s", out_age(end, v->created_ms, took));
@@ -103,12 +103,12 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
         const struct wire_job_view *v = &list[i];
         if (c->json) {
             struct wire_job_view theirs = *v;
-            dialect_job(cli_flag(c, "dialect"), &theirs);
+            foreign_states_job(cli_flag(c, "dialect"), &theirs);
             out_json(&wire_job_view_desc, &theirs);
             continue;
         }
         out_slice(t, OUT_BOLD, v->job);
-        out_slice(t, out_state_colour(v->state), stateword(cli_flag(c, "dialect"), v->state, v->cause));
+        out_slice(t, out_state_colour(v->state), state_word(cli_flag(c, "dialect"), v->state, v->cause));
         out_slice(t, OUT_PLAIN, v->cause);
         out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
         out_slice(t, OUT_PLAIN, v->worker);

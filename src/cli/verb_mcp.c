@@ -152,7 +152,7 @@ static void hear(struct bridge *b, const struct client_frame *f) {
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
         struct running *r = &b->all[i];
         if (!r->is_used || r->request != f->request || !(f->flags & FRAME_ANSWER)) continue;
-        bool is_last = !(f->flags & FRAME_MORE), is_refusal = deed_is_refusal(f->op);
+        bool is_last = !(f->flags & FRAME_MORE), is_refusal = tool_call_is_refusal(f->op);
         if (!is_refusal && f->op != wire_info(r->x.deed.op)->answer) {
             why_set(b->c->why, ERR_UNSUPPORTED, "the server answered with %s: it is of another version",
                     wire_word(f->op));

@@ -129,8 +129,8 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows,
     return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
 }
 
-enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
-                        struct spec_schedule *ret_schedule) {
+enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+                             struct spec_schedule *ret_schedule) {
     return read_flow(c, path, dry, false, ret, ret_schedule);
 }
 
@@ -299,7 +299,7 @@ enum err verb_submit(struct cli *c) {
     struct wire_submitted_flow got;
     bool dry = c->client.fd < 0;
     struct spec_schedule schedule;
-    enum err e = flow_file_read(c, c->args[0], dry, &flow, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], dry, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &flow);
     if (e != ERR_OK) return e;
     if (dry) {

@@ -74,8 +74,8 @@ CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct w
 
 /* Reads a flow file with its parameters from the flags, and its schedule; sends the files that it names as blobs,
  * unless `dry`. */
-CHECKED enum err flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
-                                struct spec_schedule *ret_schedule);
+CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+                                     struct spec_schedule *ret_schedule);
 
 /* Waits until all (or, with `any`, one) of the targets are over; a bar on a terminal. *ret_bad: one ended badly.
  * timeout_ms 0 = for ever; when it is over first, the exit code is set to EXIT_TIMED_OUT. */

@@ -179,10 +179,10 @@ void template_escape(struct slice text, struct buf *out) {
 /* The value as it may stand in what it goes into. */
 static enum err value_fit(struct slice text, const struct template_part *part, enum template_into into,
                           struct arena *arena, struct slice *value, struct why *why) {
-    static const enum httptext_place places[] = {[INTO_URL] = HTTPTEXT_URL,
-                                                 [INTO_HEADER] = HTTPTEXT_HEADER,
-                                                 [INTO_BODY] = HTTPTEXT_BODY,
-                                                 [INTO_JSON] = HTTPTEXT_JSON};
+    static const enum http_text_place places[] = {[INTO_URL] = HTTP_TEXT_URL,
+                                                  [INTO_HEADER] = HTTP_TEXT_HEADER,
+                                                  [INTO_BODY] = HTTP_TEXT_BODY,
+                                                  [INTO_JSON] = HTTP_TEXT_JSON};
     bool is_whole = part->whole.len == text.len, is_first = part->whole.ptr == text.ptr;
     struct buf out;
     if (into == INTO_TEXT) return ERR_OK;
@@ -192,9 +192,9 @@ static enum err value_fit(struct slice text, const struct template_part *part, e
     }
     if (into == INTO_JOINED) return template_guard(part, *value, why);
     buf_init(&out, VALUE_BYTES_MAX * 6);
-    enum err e = httptext_put(places[into], is_first, *value, &out, why);
+    enum err e = http_text_put(places[into], is_first, *value, &out, why);
     if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "it is too long");
-    if (e == ERR_OK) *value = httptext_still(buf_slice(&out), arena);
+    if (e == ERR_OK) *value = http_text_still(buf_slice(&out), arena);
     buf_fini(&out);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "%.*s", SLICE_FMT(shown(part)));
 }

@@ -15,26 +15,26 @@ struct find {
     struct wire_get get;
 };
 
-struct slice find_id(struct deed *c, struct slice id) {
+struct slice find_id(struct tool_call *c, struct slice id) {
     if (id.len == 0 || slice_begins(id, SLICE(FIND_PREFIX))) return id;
-    return deed_format(c, FIND_PREFIX "%.*s", SLICE_FMT(id));
+    return tool_call_format(c, FIND_PREFIX "%.*s", SLICE_FMT(id));
 }
 
 /* A slash would make it a path, and a control character is in no name. */
-static struct slice fit(struct deed *c, struct slice id) {
+static struct slice fit(struct tool_call *c, struct slice id) {
     uint8_t *name = arena_copy(c->arena, id.ptr, id.len);
     for (size_t i = 0; i < id.len; i++)
         if (name[i] < 0x20 || name[i] == 0x7f || name[i] == '/') name[i] = '_';
     return slice_of(name, id.len);
 }
 
-struct slice find_name(struct deed *c, struct slice id) {
+struct slice find_name(struct tool_call *c, struct slice id) {
     return id.len == 0 ? id : fit(c, find_id(c, id));
 }
 
-static void next_name(struct deed *c);
+static void next_name(struct tool_call *c);
 
-static void found(struct deed *c, const struct wire_job_view *v) {
+static void found(struct tool_call *c, const struct wire_job_view *v) {
     find_then *then = c->find->then;
     c->find = NULL;
     then(c, v);
@@ -44,31 +44,31 @@ static bool is_the_job(const struct wire_job_view *v, struct slice target) {
     return slice_eq(v->job, target);
 }
 
-static void next_flow(struct deed *c);
+static void next_flow(struct tool_call *c);
 
-static void then_got(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_got(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     struct find *f = c->find;
     const struct wire_got *m = parts[0];
     bool is_exact = f->name_count > 0; /* what was given as FLOW/JOB may be a beginning of it */
     (void)count;
     if (op == WIRE_GOT && m->jobs.count == 1 && (!is_exact || is_the_job(m->jobs.at, f->get.target)))
         found(c, m->jobs.at);
-    else if (!is_exact && deed_is_refusal(op) && op == WIRE_BUSY)
-        deed_pass_on(c, op, parts[0]);
+    else if (!is_exact && tool_call_is_refusal(op) && op == WIRE_BUSY)
+        tool_call_pass_on(c, op, parts[0]);
     else if (!is_exact)
         found(c, NULL);
     else
         next_flow(c);
 }
 
-static void get(struct deed *c, struct slice target) {
+static void get(struct tool_call *c, struct slice target) {
     struct find *f = c->find;
     f->get = (struct wire_get){.target = target, .details = true};
-    deed_ask(c, WIRE_GET, &f->get, then_got);
+    tool_call_ask(c, WIRE_GET, &f->get, then_got);
     c->hears_refusals = true;
 }
 
-static void next_flow(struct deed *c) {
+static void next_flow(struct tool_call *c) {
     struct find *f = c->find;
     if (f->flow_at == f->flow_count) {
         f->name_at++;
@@ -76,10 +76,10 @@ static void next_flow(struct deed *c) {
         return;
     }
     struct slice flow = f->flows[f->flow_at++];
-    get(c, deed_format(c, "%.*s/%.*s", SLICE_FMT(flow), SLICE_FMT(f->names[f->name_at])));
+    get(c, tool_call_format(c, "%.*s/%.*s", SLICE_FMT(flow), SLICE_FMT(f->names[f->name_at])));
 }
 
-static void then_listed(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_listed(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_listed *m = parts[0];
     const struct wire_flow_view *flows = m->flows.at;
     struct find *f = c->find;
@@ -90,17 +90,17 @@ static void then_listed(struct deed *c, uint8_t op, const void *const *parts, ui
     next_flow(c);
 }
 
-static void next_name(struct deed *c) {
+static void next_name(struct tool_call *c) {
     struct find *f = c->find;
     if (f->name_at == f->name_count) {
         found(c, NULL);
         return;
     }
     f->list = (struct wire_list){.what = WIRE_LIST_FLOWS, .most = FLOWS_MOST, .job = f->names[f->name_at]};
-    deed_ask(c, WIRE_LIST, &f->list, then_listed);
+    tool_call_ask(c, WIRE_LIST, &f->list, then_listed);
 }
 
-void find_job(struct deed *c, struct slice id, find_then *then) {
+void find_job(struct tool_call *c, struct slice id, find_then *then) {
     struct find *f = ARENA_NEW(c->arena, struct find);
     *f = (struct find){.then = then};
     c->find = f;

@@ -10,11 +10,11 @@
 #define FIND_ID_LABEL "titan.id" /* of a job: its id, as Titan knows it */
 
 /* v is NULL when there is no such job. */
-typedef void find_then(struct deed *c, const struct wire_job_view *v);
-void find_job(struct deed *c, struct slice id, find_then *then);
+typedef void find_then(struct tool_call *c, const struct wire_job_view *v);
+void find_job(struct tool_call *c, struct slice id, find_then *then);
 
 /* The id as Titan knows it, and as a name that a job of ours can have. */
-struct slice find_id(struct deed *c, struct slice id);
-struct slice find_name(struct deed *c, struct slice id);
+struct slice find_id(struct tool_call *c, struct slice id);
+struct slice find_name(struct tool_call *c, struct slice id);
 
 #endif

@@ -51,15 +51,15 @@ static void initialize(struct mcp_exchange *x, const struct rpc_message *m) {
     struct json *j = said_open(x);
     rpc_result(j, m->id);
     json_object(j);
-    deed_put_str(j, "protocolVersion", mcp_revision_words[revision]);
+    tool_call_put_str(j, "protocolVersion", mcp_revision_words[revision]);
     json_key(j, "capabilities");
     json_raw(j, SLICE("{\"tools\":{}}"));
     json_key(j, "serverInfo");
     json_object(j);
-    deed_put_str(j, "name", "reeve");
-    deed_put_str(j, "version", x->world->version);
+    tool_call_put_str(j, "name", "reeve");
+    tool_call_put_str(j, "version", x->world->version);
     json_object_end(j);
-    deed_put_str(j, "instructions", instructions);
+    tool_call_put_str(j, "instructions", instructions);
     json_object_end(j);
     json_object_end(j);
 }
@@ -82,14 +82,14 @@ static void tools_list(struct mcp_exchange *x, const struct rpc_message *m) {
 }
 
 static void say_result(struct mcp_exchange *x) {
-    struct deed *c = &x->deed;
+    struct tool_call *c = &x->deed;
     struct json *j = said_open(x);
     rpc_result(j, x->id);
     json_object(j);
     json_key(j, "content");
     json_array(j);
     json_object(j);
-    deed_put_str(j, "type", "text");
+    tool_call_put_str(j, "type", "text");
     json_key(j, "text");
     json_text(j, buf_slice(&c->out));
     json_object_end(j);
@@ -103,7 +103,7 @@ static void say_result(struct mcp_exchange *x) {
 static void settle(struct mcp_exchange *x) {
     if (x->deed.op != 0) return;
     say_result(x);
-    deed_close(&x->deed);
+    tool_call_close(&x->deed);
     x->is_calling = false;
 }
 
@@ -135,14 +135,14 @@ static void tools_call(struct mcp_exchange *x, const struct rpc_message *m) {
     }
     x->id = m->id;
     x->is_calling = true;
-    x->deed = (struct deed){.tool = tool,
-                            .world = x->world,
-                            .arena = &x->arena,
-                            .trees = &x->trees,
-                            .text = x->text,
-                            .args = args != NULL && args->kind == JSON_OBJECT ? args : NULL,
-                            .progress = progress_of(x, m->params)};
-    deed_open(&x->deed);
+    x->deed = (struct tool_call){.tool = tool,
+                                 .world = x->world,
+                                 .arena = &x->arena,
+                                 .trees = &x->trees,
+                                 .text = x->text,
+                                 .args = args != NULL && args->kind == JSON_OBJECT ? args : NULL,
+                                 .progress = progress_of(x, m->params)};
+    tool_call_open(&x->deed);
     settle(x);
 }
 
@@ -217,14 +217,14 @@ const void *mcp_asks(const struct mcp_exchange *x, uint8_t *ret_op) {
 
 void mcp_hear(struct mcp_exchange *x, uint8_t op, const void *const *parts, uint32_t count) {
     REQUIRE(x->is_calling);
-    deed_hear(&x->deed, op, parts, count);
+    tool_call_hear(&x->deed, op, parts, count);
     settle(x);
     go_on(x);
 }
 
 void mcp_fail(struct mcp_exchange *x, struct slice why) {
     REQUIRE(x->is_calling);
-    deed_close(&x->deed);
+    tool_call_close(&x->deed);
     x->is_calling = false;
     rpc_error(said_open(x), x->id, RPC_NO_SERVER, why);
     go_on(x);
@@ -238,7 +238,7 @@ struct slice mcp_said(const struct mcp_exchange *x) {
 }
 
 void mcp_end(struct mcp_exchange *x) {
-    if (x->is_calling) deed_close(&x->deed);
+    if (x->is_calling) tool_call_close(&x->deed);
     buf_fini(&x->said);
     arena_fini(&x->arena);
     arena_fini(&x->trees);

@@ -35,7 +35,7 @@ struct mcp_exchange {
     bool is_batch, is_calling, was_initialize;
     bool is_bad; /* the text is not a message at all */
     struct slice id; /* of the call that is under way */
-    struct deed deed;
+    struct tool_call deed;
     struct buf said;
     struct json json;
     uint32_t said_count;

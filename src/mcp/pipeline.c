@@ -52,7 +52,8 @@ static enum err number_of(const struct json_node *job, const char *key, int64_t 
     return why_set(why, ERR_INVALID, "`%s` of a job: expected a whole number", key);
 }
 
-static enum err parents_of(struct deed *c, const struct json_node *job, struct pipeline_step *ret, struct why *why) {
+static enum err parents_of(struct tool_call *c, const struct json_node *job, struct pipeline_step *ret,
+                           struct why *why) {
     const struct json_node *list = get(job, "parents", "depends_on");
     if (list == NULL) return ERR_OK;
     if (list->kind != JSON_ARRAY) return why_set(why, ERR_INVALID, "`parents` of a job: expected a list of job ids");
@@ -66,8 +67,8 @@ static enum err parents_of(struct deed *c, const struct json_node *job, struct p
 }
 
 /* The text of the script is in the list, or in a file beside the one that the list is in. */
-static enum err script_of(struct deed *c, const struct json_node *job, struct slice path, struct pipeline_step *ret,
-                          struct why *why) {
+static enum err script_of(struct tool_call *c, const struct json_node *job, struct slice path,
+                          struct pipeline_step *ret, struct why *why) {
     enum err e = text_of(job, "script_content", NULL, &ret->script, why);
     ret->file = SLICE("script.py");
     if (e == ERR_OK && path.len > 0) e = text_of(job, "file", NULL, &ret->file, why);
@@ -81,8 +82,8 @@ static enum err script_of(struct deed *c, const struct json_node *job, struct sl
                    SLICE_FMT(ret->id));
 }
 
-static enum err step_read(struct deed *c, const struct json_node *job, struct slice path, struct pipeline_step *ret,
-                          struct why *why) {
+static enum err step_read(struct tool_call *c, const struct json_node *job, struct slice path,
+                          struct pipeline_step *ret, struct why *why) {
     const struct json_node *affinity = get(job, "affinity", NULL);
     struct slice type = {0};
     int64_t wait_s = 0, delay = 0;
@@ -110,7 +111,7 @@ static enum err step_read(struct deed *c, const struct json_node *job, struct sl
     return e == ERR_OK ? parents_of(c, job, ret, why) : e;
 }
 
-enum err pipeline_read(struct deed *c, const struct json_node *jobs, struct slice path, struct pipeline *ret,
+enum err pipeline_read(struct tool_call *c, const struct json_node *jobs, struct slice path, struct pipeline *ret,
                        struct why *why) {
     if (jobs == NULL || jobs->kind != JSON_ARRAY || jobs->count == 0)
         return why_set(why, ERR_INVALID, "the jobs: expected a list with at least one");
@@ -123,7 +124,7 @@ enum err pipeline_read(struct deed *c, const struct json_node *jobs, struct slic
     return e;
 }
 
-enum err pipeline_read_file(struct deed *c, const struct json_node *root, struct slice path, struct pipeline *ret,
+enum err pipeline_read_file(struct tool_call *c, const struct json_node *root, struct slice path, struct pipeline *ret,
                             struct why *why) {
     const struct json_node *project = json_tree_get(root, SLICE("project"));
     if (project != NULL && project->kind == JSON_BOOL && project->truth)
@@ -139,7 +140,7 @@ static struct slice name_of(const void *ctx, uint32_t value) {
     return ((const struct pipeline *)ctx)->steps[value - 1].name;
 }
 
-static enum err step_link(struct deed *c, struct pipeline *p, uint32_t at, struct index *names, struct why *why) {
+static enum err step_link(struct tool_call *c, struct pipeline *p, uint32_t at, struct index *names, struct why *why) {
     struct pipeline_step *s = &p->steps[at];
     if (s->id.len == 0 || s->script.len == 0)
         return why_set(why, ERR_INVALID, "a job needs an id, and the text of a script");
@@ -151,13 +152,13 @@ static enum err step_link(struct deed *c, struct pipeline *p, uint32_t at, struc
     if (s->hitl_message.len == 0) return ERR_OK;
     size_t prefix = sizeof FIND_PREFIX - 1;
     struct slice plain = slice_of(s->titan_id.ptr + prefix, s->titan_id.len - prefix);
-    s->gate_id = find_id(c, deed_format(c, FIND_GATE "%.*s", SLICE_FMT(plain)));
+    s->gate_id = find_id(c, tool_call_format(c, FIND_GATE "%.*s", SLICE_FMT(plain)));
     s->gate_name = find_name(c, s->gate_id);
     return ERR_OK;
 }
 
 /* Parents elsewhere are looked for one by one. */
-static enum err parents_link(struct deed *c, struct pipeline *p, const struct index *names, struct why *why) {
+static enum err parents_link(struct tool_call *c, struct pipeline *p, const struct index *names, struct why *why) {
     uint32_t elsewhere = 0;
     for (uint32_t i = 0; i < p->step_count; i++)
         for (uint32_t k = 0; k < p->steps[i].parent_count; k++) {
@@ -172,7 +173,7 @@ static enum err parents_link(struct deed *c, struct pipeline *p, const struct in
     return ERR_OK;
 }
 
-enum err pipeline_link(struct deed *c, struct pipeline *p, struct why *why) {
+enum err pipeline_link(struct tool_call *c, struct pipeline *p, struct why *why) {
     struct index names;
     enum err e = ERR_OK;
     index_init(&names);

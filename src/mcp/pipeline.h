@@ -39,13 +39,13 @@ struct pipeline {
 };
 
 /* From a list of jobs as MCP sends it; files that it names are read beside `path`. */
-CHECKED enum err pipeline_read(struct deed *c, const struct json_node *jobs, struct slice path, struct pipeline *ret,
-                               struct why *why);
+CHECKED enum err pipeline_read(struct tool_call *c, const struct json_node *jobs, struct slice path,
+                               struct pipeline *ret, struct why *why);
 /* From a whole pipeline file of Titan's. */
-CHECKED enum err pipeline_read_file(struct deed *c, const struct json_node *root, struct slice path,
+CHECKED enum err pipeline_read_file(struct tool_call *c, const struct json_node *root, struct slice path,
                                     struct pipeline *ret, struct why *why);
 /* Gives names, and tells parents that are here from others. */
-CHECKED enum err pipeline_link(struct deed *c, struct pipeline *p, struct why *why);
+CHECKED enum err pipeline_link(struct tool_call *c, struct pipeline *p, struct why *why);
 /* When everything about it is known. */
 CHECKED enum err pipeline_flow(const struct pipeline *p, struct arena *arena, struct wire_flow *ret, struct why *why);
 

@@ -20,7 +20,7 @@ struct tool {
     const char *name, *text;
     const char *role; /* that its messages need; the server looks, this is for people */
     bool reads;       /* changes nothing */
-    deed_begin *begin;
+    tool_call_begin *begin;
     struct tool_arg args[TOOL_ARGS_MAX]; /* up to one without a name */
 };
 
@@ -30,12 +30,12 @@ void tool_list_put(struct json *j, bool with_hints); /* an array of them, as the
 
 /* ---- the tools, by file ---- */
 
-deed_begin tool_ping, tool_store_get, tool_store_put, tool_deploy_script; /* tool_store.c */
-deed_begin tool_submit_job, tool_submit_dag, tool_submit_yaml;            /* tool_titan.c */
-deed_begin tool_job_status, tool_job_logs, tool_logs;                     /* tool_logs.c */
-deed_begin tool_gate_approve, tool_gate_reject, tool_questions, tool_approve; /* tool_gate.c */
-deed_begin tool_list, tool_show, tool_why, tool_workers, tool_events;     /* tool_look.c */
-deed_begin tool_submit, tool_add, tool_cancel, tool_wait;                 /* tool_flow.c */
-deed_begin tool_plan;                                                     /* tool_plan.c */
+tool_call_begin tool_ping, tool_store_get, tool_store_put, tool_deploy_script;     /* tool_store.c */
+tool_call_begin tool_submit_job, tool_submit_dag, tool_submit_yaml;                /* tool_titan.c */
+tool_call_begin tool_job_status, tool_job_logs, tool_logs;                         /* tool_logs.c */
+tool_call_begin tool_gate_approve, tool_gate_reject, tool_questions, tool_approve; /* tool_gate.c */
+tool_call_begin tool_list, tool_show, tool_why, tool_workers, tool_events;         /* tool_look.c */
+tool_call_begin tool_submit, tool_add, tool_cancel, tool_wait;                     /* tool_flow.c */
+tool_call_begin tool_plan;                                                         /* tool_plan.c */
 
 #endif

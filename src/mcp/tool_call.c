@@ -49,56 +49,56 @@ static const char *type_words(enum tool_arg_type type) {
     return "";
 }
 
-static bool args_are_good(struct deed *c) {
+static bool args_are_good(struct tool_call *c) {
     const struct tool *t = c->tool;
     for (const struct json_node *n = c->args != NULL ? c->args->first : NULL; n != NULL; n = n->next) {
         const struct tool_arg *a = arg_of(t, n->key);
         if (a == NULL) {
-            deed_refuse(c, ERR_INVALID, "%s has no argument `%.*s`: tools/list tells which it has", t->name,
-                        SLICE_FMT(n->key));
+            tool_call_refuse(c, ERR_INVALID, "%s has no argument `%.*s`: tools/list tells which it has", t->name,
+                             SLICE_FMT(n->key));
             return false;
         }
         if (n->kind != JSON_NULL && !fits(a->type, n)) {
-            deed_refuse(c, ERR_INVALID, "`%s` of %s: expected %s", a->name, t->name, type_words(a->type));
+            tool_call_refuse(c, ERR_INVALID, "`%s` of %s: expected %s", a->name, t->name, type_words(a->type));
             return false;
         }
     }
     for (const struct tool_arg *a = t->args; a->name != NULL; a++)
-        if (a->required && deed_arg(c, a->name) == NULL) {
-            deed_refuse(c, ERR_INVALID, "%s needs `%s`: %s", t->name, a->name, a->text);
+        if (a->required && tool_call_arg(c, a->name) == NULL) {
+            tool_call_refuse(c, ERR_INVALID, "%s needs `%s`: %s", t->name, a->name, a->text);
             return false;
         }
     return true;
 }
 
-const struct json_node *deed_arg(const struct deed *c, const char *name) {
+const struct json_node *tool_call_arg(const struct tool_call *c, const char *name) {
     const struct json_node *n = c->args != NULL ? json_tree_get(c->args, slice_str(name)) : NULL;
     return n != NULL && n->kind != JSON_NULL ? n : NULL;
 }
 
-struct slice deed_text(const struct deed *c, const char *name) {
-    const struct json_node *n = deed_arg(c, name);
+struct slice tool_call_text(const struct tool_call *c, const char *name) {
+    const struct json_node *n = tool_call_arg(c, name);
     return n != NULL ? n->text : (struct slice){0};
 }
 
-uint64_t deed_number(const struct deed *c, const char *name, uint64_t unless_said) {
-    const struct json_node *n = deed_arg(c, name);
+uint64_t tool_call_number(const struct tool_call *c, const char *name, uint64_t unless_said) {
+    const struct json_node *n = tool_call_arg(c, name);
     uint64_t v = unless_said;
     if (n != NULL) ENSURE(json_number_u64(n->text, &v) == ERR_OK);
     return v;
 }
 
-bool deed_flag(const struct deed *c, const char *name) {
-    const struct json_node *n = deed_arg(c, name);
+bool tool_call_flag(const struct tool_call *c, const char *name) {
+    const struct json_node *n = tool_call_arg(c, name);
     return n != NULL && n->truth;
 }
 
-struct slice deed_raw(const struct deed *c, const struct json_node *n) {
+struct slice tool_call_raw(const struct tool_call *c, const struct json_node *n) {
     return slice_of(c->text.ptr + n->at, n->end - n->at);
 }
 
-struct tlv_list deed_names(const struct deed *c, const char *name) {
-    const struct json_node *n = deed_arg(c, name);
+struct tlv_list tool_call_names(const struct tool_call *c, const char *name) {
+    const struct json_node *n = tool_call_arg(c, name);
     if (n == NULL) return (struct tlv_list){0};
     struct wire_name *list = ARENA_ARRAY(c->arena, struct wire_name, n->count + 1);
     uint32_t count = 0;
@@ -106,8 +106,8 @@ struct tlv_list deed_names(const struct deed *c, const char *name) {
     return (struct tlv_list){list, count};
 }
 
-struct tlv_list deed_pairs(const struct deed *c, const char *name) {
-    const struct json_node *n = deed_arg(c, name);
+struct tlv_list tool_call_pairs(const struct tool_call *c, const char *name) {
+    const struct json_node *n = tool_call_arg(c, name);
     if (n == NULL) return (struct tlv_list){0};
     struct wire_pair *list = ARENA_ARRAY(c->arena, struct wire_pair, n->count + 1);
     uint32_t count = 0;
@@ -118,36 +118,36 @@ struct tlv_list deed_pairs(const struct deed *c, const char *name) {
 
 /* ---- life ---- */
 
-void deed_open(struct deed *c) {
-    buf_init(&c->out, DEED_RESULT_BYTES_MAX);
+void tool_call_open(struct tool_call *c) {
+    buf_init(&c->out, TOOL_CALL_RESULT_BYTES_MAX);
     if (args_are_good(c)) c->tool->begin(c);
 }
 
-void deed_hear(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
-    deed_then *then = c->then;
+void tool_call_hear(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
+    tool_call_then *then = c->then;
     bool heard = c->hears_refusals;
     REQUIRE(c->op != 0 && count > 0);
     uint8_t expected = wire_info(c->op)->answer;
     c->op = 0;
     c->hears_refusals = false;
-    if (deed_is_refusal(op) && !heard)
-        deed_pass_on(c, op, parts[0]);
-    else if (!deed_is_refusal(op) && op != expected)
-        deed_refuse(c, ERR_UNSUPPORTED, "the server answered with %s: it is of another version", wire_word(op));
+    if (tool_call_is_refusal(op) && !heard)
+        tool_call_pass_on(c, op, parts[0]);
+    else if (!tool_call_is_refusal(op) && op != expected)
+        tool_call_refuse(c, ERR_UNSUPPORTED, "the server answered with %s: it is of another version", wire_word(op));
     else
         then(c, op, parts, count);
 }
 
-void deed_close(struct deed *c) {
+void tool_call_close(struct tool_call *c) {
     buf_fini(&c->out);
 }
 
 /* What tools give is checked by its description before it is asked: it may be as long as an agent made it. */
-void deed_ask(struct deed *c, enum wire_op op, const void *message, deed_then *then) {
+void tool_call_ask(struct tool_call *c, enum wire_op op, const void *message, tool_call_then *then) {
     struct why why = {{0}};
     enum err e = tlv_check(wire_info((uint8_t)op)->desc, message, &why);
     if (e != ERR_OK) {
-        deed_refuse(c, e, "%s", why.text);
+        tool_call_refuse(c, e, "%s", why.text);
         return;
     }
     c->op = (uint8_t)op;
@@ -157,17 +157,18 @@ void deed_ask(struct deed *c, enum wire_op op, const void *message, deed_then *t
 
 /* ---- results ---- */
 
-struct json *deed_result(struct deed *c) {
+struct json *tool_call_result(struct tool_call *c) {
     buf_clear(&c->out);
     json_init(&c->json, &c->out);
     json_object(&c->json);
     return &c->json;
 }
 
-void deed_say(struct deed *c) {
+void tool_call_say(struct tool_call *c) {
     json_object_end(&c->json);
     if (c->out.full) {
-        deed_refuse(c, ERR_LIMIT, "the answer is longer than %u bytes: ask for less of it", DEED_RESULT_BYTES_MAX);
+        tool_call_refuse(c, ERR_LIMIT, "the answer is longer than %u bytes: ask for less of it",
+                         TOOL_CALL_RESULT_BYTES_MAX);
         return;
     }
     /* Values that jobs wrote may have line breaks between them, and a message by stdio is one line. */
@@ -176,61 +177,61 @@ void deed_say(struct deed *c) {
     c->op = 0;
 }
 
-void deed_refuse_text(struct deed *c, struct slice code, struct slice message) {
-    struct json *j = deed_result(c);
-    deed_put_str(j, "status", "error");
+void tool_call_refuse_text(struct tool_call *c, struct slice code, struct slice message) {
+    struct json *j = tool_call_result(c);
+    tool_call_put_str(j, "status", "error");
     json_key(j, "code");
     json_text(j, code);
-    deed_put_text(j, "message", message);
+    tool_call_put_text(j, "message", message);
     c->is_error = true;
-    deed_say(c);
+    tool_call_say(c);
 }
 
-void deed_refuse(struct deed *c, enum err e, const char *format, ...) {
+void tool_call_refuse(struct tool_call *c, enum err e, const char *format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);
     int len = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     REQUIRE(len >= 0);
-    deed_refuse_text(c, slice_str(err_word(e)), slice_str(text));
+    tool_call_refuse_text(c, slice_str(err_word(e)), slice_str(text));
 }
 
-const struct wire_submitted_flow *deed_submitted(struct deed *c, const struct wire_submitted *m) {
+const struct wire_submitted_flow *tool_call_submitted(struct tool_call *c, const struct wire_submitted *m) {
     const struct wire_submitted_flow *flow = m->flows.at;
     if (m->flows.count == 1 && flow->code.len == 0) return flow;
     if (m->flows.count == 1)
-        deed_refuse_text(c, flow->code, flow->message);
+        tool_call_refuse_text(c, flow->code, flow->message);
     else
-        deed_refuse(c, ERR_UNSUPPORTED, "the server said nothing about the flow: it is of another version");
+        tool_call_refuse(c, ERR_UNSUPPORTED, "the server said nothing about the flow: it is of another version");
     return NULL;
 }
 
-bool deed_is_refusal(uint8_t op) {
+bool tool_call_is_refusal(uint8_t op) {
     return op == WIRE_ERROR || op == WIRE_BUSY;
 }
 
-void deed_pass_on(struct deed *c, uint8_t op, const void *message) {
+void tool_call_pass_on(struct tool_call *c, uint8_t op, const void *message) {
     if (op == WIRE_ERROR) {
         const struct wire_error *m = message;
-        deed_refuse_text(c, m->code, m->message);
+        tool_call_refuse_text(c, m->code, m->message);
         return;
     }
     const struct wire_busy *m = message;
-    deed_refuse(c, ERR_BUSY, "%.*s: try again in %u s", SLICE_FMT(m->reason), m->retry_after_ms / 1000 + 1);
+    tool_call_refuse(c, ERR_BUSY, "%.*s: try again in %u s", SLICE_FMT(m->reason), m->retry_after_ms / 1000 + 1);
 }
 
-void deed_put_str(struct json *j, const char *key, const char *text) {
+void tool_call_put_str(struct json *j, const char *key, const char *text) {
     json_key(j, key);
     json_str(j, text);
 }
 
-void deed_put_text(struct json *j, const char *key, struct slice text) {
+void tool_call_put_text(struct json *j, const char *key, struct slice text) {
     json_key(j, key);
-    json_text(j, utf8_cut(text, DEED_TEXT_BYTES));
+    json_text(j, utf8_cut(text, TOOL_CALL_TEXT_BYTES));
 }
 
-void deed_put_time(struct json *j, const char *key, int64_t wall_ms) {
+void tool_call_put_time(struct json *j, const char *key, int64_t wall_ms) {
     char text[CIVIL_TEXT_BYTES + 2];
     if (wall_ms == 0) return;
     civil_text(civil_div(wall_ms, 1000), text);
@@ -240,7 +241,7 @@ void deed_put_time(struct json *j, const char *key, int64_t wall_ms) {
     json_text(j, slice_of(text, len + 1));
 }
 
-struct slice deed_format(struct deed *c, const char *format, ...) {
+struct slice tool_call_format(struct tool_call *c, const char *format, ...) {
     char text[2048];
     va_list args;
     va_start(args, format);

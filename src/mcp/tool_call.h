@@ -8,8 +8,8 @@
 #include "json_tree.h"
 #include "wire.h"
 
-#define DEED_RESULT_BYTES_MAX (1u << 18) /* of one result: what a model can take at once is less */
-#define DEED_TEXT_BYTES 4096u            /* of one text in it that may be long: a result, a reason */
+#define TOOL_CALL_RESULT_BYTES_MAX (1u << 18) /* of one result: what a model can take at once is less */
+#define TOOL_CALL_TEXT_BYTES 4096u            /* of one text in it that may be long: a result, a reason */
 
 /* What the tools need of the world; `file`, `yaml`, `notify` may be NULL. */
 struct mcp_world {
@@ -27,14 +27,14 @@ struct mcp_world {
     void (*cancelled)(void *ctx, struct slice id);   /* the agent no longer waits for the call of this id */
 };
 
-struct deed;
+struct tool_call;
 struct find;
-typedef void deed_begin(struct deed *c);
-typedef void deed_then(struct deed *c, uint8_t op, const void *const *parts, uint32_t count);
+typedef void tool_call_begin(struct tool_call *c);
+typedef void tool_call_then(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count);
 
 struct tool;
 
-struct deed {
+struct tool_call {
     const struct tool *tool;
     const struct mcp_world *world;
     struct arena *arena; /* lives as long as the call */
@@ -47,7 +47,7 @@ struct deed {
 
     uint8_t op; /* to be asked next; 0 = the call is over */
     const void *message;
-    deed_then *then;
+    tool_call_then *then;
     bool hears_refusals; /* for this one answer: `then` gets them, too */
 
     struct buf out; /* the result, a JSON text */
@@ -55,38 +55,39 @@ struct deed {
     bool is_error;
 };
 
-void deed_open(struct deed *c); /* checks the arguments against the table and begins */
-void deed_hear(struct deed *c, uint8_t op, const void *const *parts, uint32_t count);
-void deed_close(struct deed *c);
+void tool_call_open(struct tool_call *c); /* checks the arguments against the table and begins */
+void tool_call_hear(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count);
+void tool_call_close(struct tool_call *c);
 
 /* ---- for tools ---- */
 
 /* Arguments: of the type that the table says; empty, 0, NULL when it is not there. */
-struct slice deed_text(const struct deed *c, const char *name);
-uint64_t deed_number(const struct deed *c, const char *name, uint64_t unless_said);
-bool deed_flag(const struct deed *c, const char *name);
-const struct json_node *deed_arg(const struct deed *c, const char *name);
-struct slice deed_raw(const struct deed *c, const struct json_node *n); /* as it was written */
-struct tlv_list deed_names(const struct deed *c, const char *name);     /* of wire_name */
-struct tlv_list deed_pairs(const struct deed *c, const char *name);     /* of wire_pair */
+struct slice tool_call_text(const struct tool_call *c, const char *name);
+uint64_t tool_call_number(const struct tool_call *c, const char *name, uint64_t unless_said);
+bool tool_call_flag(const struct tool_call *c, const char *name);
+const struct json_node *tool_call_arg(const struct tool_call *c, const char *name);
+struct slice tool_call_raw(const struct tool_call *c, const struct json_node *n); /* as it was written */
+struct tlv_list tool_call_names(const struct tool_call *c, const char *name);     /* of wire_name */
+struct tlv_list tool_call_pairs(const struct tool_call *c, const char *name);     /* of wire_pair */
 
-void deed_ask(struct deed *c, enum wire_op op, const void *message, deed_then *then);
-/* The result: an object is open in the writer that this returns; deed_say closes it and ends the call. */
-struct json *deed_result(struct deed *c);
-void deed_say(struct deed *c);
+void tool_call_ask(struct tool_call *c, enum wire_op op, const void *message, tool_call_then *then);
+/* The result: an object is open in the writer that this returns; tool_call_say closes it and ends the call. */
+struct json *tool_call_result(struct tool_call *c);
+void tool_call_say(struct tool_call *c);
 /* {"status": "error", "code": …, "message": …}, and the call is over. */
-void deed_refuse(struct deed *c, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void deed_refuse_text(struct deed *c, struct slice code, struct slice message);
-bool deed_is_refusal(uint8_t op);
+void tool_call_refuse(struct tool_call *c, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void tool_call_refuse_text(struct tool_call *c, struct slice code, struct slice message);
+bool tool_call_is_refusal(uint8_t op);
 /* What became of the one flow that was submitted; NULL: it was refused, and that was said. */
-const struct wire_submitted_flow *deed_submitted(struct deed *c, const struct wire_submitted *m);
-void deed_pass_on(struct deed *c, uint8_t op, const void *message); /* a refusal, as the result */
+const struct wire_submitted_flow *tool_call_submitted(struct tool_call *c, const struct wire_submitted *m);
+void tool_call_pass_on(struct tool_call *c, uint8_t op, const void *message); /* a refusal, as the result */
 
-/* A text of a result, cut where it is longer than DEED_TEXT_BYTES. */
-void deed_put_text(struct json *j, const char *key, struct slice text);
-void deed_put_str(struct json *j, const char *key, const char *text);
-void deed_put_time(struct json *j, const char *key, int64_t wall_ms); /* 2026-01-31T18:00:00Z; 0 = nothing */
-void deed_put_job(struct deed *c, struct json *j, const struct wire_job_view *v, bool details); /* the members */
-struct slice deed_format(struct deed *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A text of a result, cut where it is longer than TOOL_CALL_TEXT_BYTES. */
+void tool_call_put_text(struct json *j, const char *key, struct slice text);
+void tool_call_put_str(struct json *j, const char *key, const char *text);
+void tool_call_put_time(struct json *j, const char *key, int64_t wall_ms); /* 2026-01-31T18:00:00Z; 0 = nothing */
+void tool_call_put_job(struct tool_call *c, struct json *j, const struct wire_job_view *v,
+                       bool details); /* the members */
+struct slice tool_call_format(struct tool_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -7,50 +7,50 @@
 
 /* ---- submit, add ---- */
 
-static void say_submitted(struct deed *c, const struct wire_submitted *m, const char *status) {
-    const struct wire_submitted_flow *flow = deed_submitted(c, m);
+static void say_submitted(struct tool_call *c, const struct wire_submitted *m, const char *status) {
+    const struct wire_submitted_flow *flow = tool_call_submitted(c, m);
     if (flow == NULL) return;
-    struct json *j = deed_result(c);
-    deed_put_str(j, "status", flow->repeated ? "repeated" : status);
-    deed_put_text(j, "flow", flow->flow);
+    struct json *j = tool_call_result(c);
+    tool_call_put_str(j, "status", flow->repeated ? "repeated" : status);
+    tool_call_put_text(j, "flow", flow->flow);
     json_key(j, "job_count");
     json_u64(j, flow->job_count);
-    deed_put_str(j, "next", "`wait` for its end, `show` it, or `logs` of FLOW/JOB");
-    deed_say(c);
+    tool_call_put_str(j, "next", "`wait` for its end, `show` it, or `logs` of FLOW/JOB");
+    tool_call_say(c);
 }
 
-static void then_submitted(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_submitted(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     (void)op, (void)count;
     say_submitted(c, parts[0], "submitted");
 }
 
-static struct slice params_of(const struct deed *c) {
-    const struct json_node *n = deed_arg(c, "params");
-    return n != NULL ? deed_raw(c, n) : (struct slice){0};
+static struct slice params_of(const struct tool_call *c) {
+    const struct json_node *n = tool_call_arg(c, "params");
+    return n != NULL ? tool_call_raw(c, n) : (struct slice){0};
 }
 
-void tool_submit(struct deed *c) {
+void tool_submit(struct tool_call *c) {
     struct wire_flow *flow = ARENA_NEW(c->arena, struct wire_flow);
     struct wire_submit *m = ARENA_NEW(c->arena, struct wire_submit);
-    flow->spec = deed_raw(c, deed_arg(c, "flow"));
+    flow->spec = tool_call_raw(c, tool_call_arg(c, "flow"));
     flow->params = params_of(c);
-    flow->key = deed_text(c, "key");
+    flow->key = tool_call_text(c, "key");
     m->flows = (struct tlv_list){flow, 1};
-    deed_ask(c, WIRE_SUBMIT, m, then_submitted);
+    tool_call_ask(c, WIRE_SUBMIT, m, then_submitted);
 }
 
-static void then_added(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_added(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     (void)op, (void)count;
     say_submitted(c, parts[0], "added");
 }
 
-void tool_add(struct deed *c) {
+void tool_add(struct tool_call *c) {
     struct wire_add_jobs *m = ARENA_NEW(c->arena, struct wire_add_jobs);
-    m->flow = deed_text(c, "flow");
-    m->spec = deed_raw(c, deed_arg(c, "jobs"));
+    m->flow = tool_call_text(c, "flow");
+    m->spec = tool_call_raw(c, tool_call_arg(c, "jobs"));
     m->params = params_of(c);
     /* {"jobs": {…}} and the inner object alone mean the same. */
-    if (json_tree_get(deed_arg(c, "jobs"), SLICE("jobs")) == NULL) {
+    if (json_tree_get(tool_call_arg(c, "jobs"), SLICE("jobs")) == NULL) {
         struct buf text;
         buf_init(&text, m->spec.len + 16);
         buf_printf(&text, "{\"jobs\":");
@@ -59,40 +59,41 @@ void tool_add(struct deed *c) {
         m->spec = arena_slice(c->arena, buf_slice(&text));
         buf_fini(&text);
     }
-    deed_ask(c, WIRE_ADD_JOBS, m, then_added);
+    tool_call_ask(c, WIRE_ADD_JOBS, m, then_added);
 }
 
 /* ---- cancel ---- */
 
-static void then_cancelled(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_cancelled(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_accepted *m = parts[0];
     const struct wire_result *r = m->results.at;
     (void)op, (void)count;
     if (m->results.count > 0 && r->code.len > 0) {
-        deed_refuse_text(c, r->code, r->message);
+        tool_call_refuse_text(c, r->code, r->message);
         return;
     }
-    struct json *j = deed_result(c);
-    deed_put_str(j, "status", "cancelled");
-    deed_put_text(j, "target", m->results.count > 0 && r->target.len > 0 ? r->target : deed_text(c, "target"));
-    deed_put_str(j, "message", "what runs is being stopped; `wait` tells when it is over");
-    deed_say(c);
+    struct json *j = tool_call_result(c);
+    tool_call_put_str(j, "status", "cancelled");
+    tool_call_put_text(j, "target",
+                       m->results.count > 0 && r->target.len > 0 ? r->target : tool_call_text(c, "target"));
+    tool_call_put_str(j, "message", "what runs is being stopped; `wait` tells when it is over");
+    tool_call_say(c);
 }
 
-static void cancel(struct deed *c, struct slice target) {
+static void cancel(struct tool_call *c, struct slice target) {
     struct wire_targets *m = ARENA_NEW(c->arena, struct wire_targets);
     struct wire_name *name = ARENA_NEW(c->arena, struct wire_name);
     name->name = target;
-    *m = (struct wire_targets){.targets = {name, 1}, .reason = deed_text(c, "reason")};
-    deed_ask(c, WIRE_CANCEL, m, then_cancelled);
+    *m = (struct wire_targets){.targets = {name, 1}, .reason = tool_call_text(c, "reason")};
+    tool_call_ask(c, WIRE_CANCEL, m, then_cancelled);
 }
 
-static void then_found(struct deed *c, const struct wire_job_view *v) {
-    cancel(c, v != NULL ? arena_slice(c->arena, v->job) : deed_text(c, "target"));
+static void then_found(struct tool_call *c, const struct wire_job_view *v) {
+    cancel(c, v != NULL ? arena_slice(c->arena, v->job) : tool_call_text(c, "target"));
 }
 
-void tool_cancel(struct deed *c) {
-    find_job(c, deed_text(c, "target"), then_found);
+void tool_cancel(struct tool_call *c) {
+    find_job(c, tool_call_text(c, "target"), then_found);
 }
 
 /* ---- wait ---- */
@@ -104,23 +105,23 @@ struct waiting {
     uint64_t left_ms, slice_ms;
 };
 
-static void wait_on(struct deed *c);
+static void wait_on(struct tool_call *c);
 
-static void say_over(struct deed *c, const struct wire_waited *m) {
+static void say_over(struct tool_call *c, const struct wire_waited *m) {
     const struct wire_job_view *over = m->over.at;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     json_key(j, "over");
     json_bool(j, m->over.count > 0);
     if (m->over.count > 0) {
-        deed_put_job(c, j, &over[0], true);
+        tool_call_put_job(c, j, &over[0], true);
     } else {
-        deed_put_text(j, "target", deed_text(c, "target"));
-        deed_put_str(j, "message", "it is not over yet: call wait again, or `why` for what holds a job up");
+        tool_call_put_text(j, "target", tool_call_text(c, "target"));
+        tool_call_put_str(j, "message", "it is not over yet: call wait again, or `why` for what holds a job up");
     }
-    deed_say(c);
+    tool_call_say(c);
 }
 
-static void notify(struct deed *c, const struct wire_flow_view *v) {
+static void notify(struct tool_call *c, const struct wire_flow_view *v) {
     const struct wire_amount *states = v->states.at;
     uint64_t done = 0;
     struct buf out;
@@ -135,8 +136,8 @@ static void notify(struct deed *c, const struct wire_flow_view *v) {
     buf_init(&out, 4096);
     json_init(&j, &out);
     json_object(&j);
-    deed_put_str(&j, "jsonrpc", "2.0");
-    deed_put_str(&j, "method", "notifications/progress");
+    tool_call_put_str(&j, "jsonrpc", "2.0");
+    tool_call_put_str(&j, "method", "notifications/progress");
     json_key(&j, "params");
     json_object(&j);
     json_key(&j, "progressToken");
@@ -151,14 +152,14 @@ static void notify(struct deed *c, const struct wire_flow_view *v) {
     buf_fini(&out);
 }
 
-static void then_looked(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_looked(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     (void)op, (void)count;
     if (op == WIRE_GOT) notify(c, &((const struct wire_got *)parts[0])->flow);
     wait_on(c);
 }
 
 /* It comes in frames; the last says whether that was all in time. */
-static void then_waited(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_waited(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     struct waiting *w = c->own;
     const struct wire_waited *m = parts[0];
     (void)op;
@@ -168,33 +169,33 @@ static void then_waited(struct deed *c, uint8_t op, const void *const *parts, ui
         say_over(c, m);
         return;
     }
-    deed_ask(c, WIRE_GET, &w->get, then_looked);
+    tool_call_ask(c, WIRE_GET, &w->get, then_looked);
     c->hears_refusals = true;
 }
 
-static void wait_on(struct deed *c) {
+static void wait_on(struct tool_call *c) {
     struct waiting *w = c->own;
     bool tells = c->progress.len > 0 && c->world->notify != NULL;
     w->slice_ms = tells && w->left_ms > PROGRESS_MS ? PROGRESS_MS : w->left_ms;
     w->ask = (struct wire_wait){.targets = {&w->target, 1}, .timeout_ms = (int64_t)w->slice_ms};
-    deed_ask(c, WIRE_WAIT, &w->ask, then_waited);
+    tool_call_ask(c, WIRE_WAIT, &w->ask, then_waited);
 }
 
-static void then_target(struct deed *c, const struct wire_job_view *v) {
+static void then_target(struct tool_call *c, const struct wire_job_view *v) {
     struct waiting *w = c->own;
-    w->target.name = v != NULL ? arena_slice(c->arena, v->job) : deed_text(c, "target");
+    w->target.name = v != NULL ? arena_slice(c->arena, v->job) : tool_call_text(c, "target");
     w->get = (struct wire_get){.target = w->target.name};
     wait_on(c);
 }
 
-void tool_wait(struct deed *c) {
+void tool_wait(struct tool_call *c) {
     struct waiting *w = ARENA_NEW(c->arena, struct waiting);
-    uint64_t s = deed_number(c, "timeout_s", WAIT_STANDARD_S);
+    uint64_t s = tool_call_number(c, "timeout_s", WAIT_STANDARD_S);
     if (s == 0 || s > WAIT_MAX_S) {
-        deed_refuse(c, ERR_INVALID, "`timeout_s` is 1 to %u: call wait again for longer", WAIT_MAX_S);
+        tool_call_refuse(c, ERR_INVALID, "`timeout_s` is 1 to %u: call wait again for longer", WAIT_MAX_S);
         return;
     }
     w->left_ms = s * 1000;
     c->own = w;
-    find_job(c, deed_text(c, "target"), then_target);
+    find_job(c, tool_call_text(c, "target"), then_target);
 }

@@ -10,13 +10,13 @@
 /* ---- listing ---- */
 
 /* What is being asked, in short: the message of a gate, or what would run. */
-static void put_subject(struct deed *c, struct json *j, struct slice body) {
+static void put_subject(struct tool_call *c, struct json *j, struct slice body) {
     struct wire_run run;
     struct why why;
     if (body.len == 0 || tlv_decode(&wire_run_desc, body, TLV_SKIP_UNKNOWN, c->arena, &run, &why) != ERR_OK) return;
     const struct wire_pair *env = run.env.at;
-    if (run.message.len > 0) deed_put_text(j, "message", run.message);
-    if (run.shell.len > 0) deed_put_text(j, "command", run.shell);
+    if (run.message.len > 0) tool_call_put_text(j, "message", run.message);
+    if (run.shell.len > 0) tool_call_put_text(j, "command", run.shell);
     if (run.argv.count > 0) {
         const struct wire_arg *args = run.argv.at;
         json_key(j, "arguments");
@@ -24,7 +24,7 @@ static void put_subject(struct deed *c, struct json *j, struct slice body) {
         for (uint32_t i = 0; i < run.argv.count && i < 64; i++) json_text(j, args[i].text);
         json_array_end(j);
     }
-    if (run.script.len > 0) deed_put_text(j, "script", run.script);
+    if (run.script.len > 0) tool_call_put_text(j, "script", run.script);
     if (run.env.count == 0) return;
     json_key(j, "env");
     json_object(j);
@@ -35,15 +35,15 @@ static void put_subject(struct deed *c, struct json *j, struct slice body) {
     json_object_end(j);
 }
 
-static void put_question(struct deed *c, struct json *j, const struct wire_question_view *q) {
+static void put_question(struct tool_call *c, struct json *j, const struct wire_question_view *q) {
     json_object(j);
     json_key(j, "question");
     json_u64(j, q->question);
-    deed_put_text(j, "job", q->job);
-    deed_put_text(j, "about", q->gate);
+    tool_call_put_text(j, "job", q->job);
+    tool_call_put_text(j, "about", q->gate);
     json_key(j, "hash");
     json_hex(j, q->hash);
-    if (q->role.len > 0) deed_put_text(j, "role", q->role);
+    if (q->role.len > 0) tool_call_put_text(j, "role", q->role);
     if (q->quorum > 1) {
         json_key(j, "votes");
         json_u64(j, q->votes);
@@ -51,35 +51,35 @@ static void put_question(struct deed *c, struct json *j, const struct wire_quest
         json_u64(j, q->quorum);
     }
     if (q->four_eyes) json_key(j, "not_by_submitter"), json_bool(j, true);
-    deed_put_time(j, "asked", q->asked_ms);
-    deed_put_time(j, "no_unless_answered_by", q->deadline_ms);
+    tool_call_put_time(j, "asked", q->asked_ms);
+    tool_call_put_time(j, "no_unless_answered_by", q->deadline_ms);
     put_subject(c, j, q->body);
     json_object_end(j);
 }
 
-static void then_questions(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_questions(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_listed *m = parts[0];
     const struct wire_question_view *list = m->questions.at;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
     json_key(j, "questions");
     json_array(j);
     for (uint32_t i = 0; i < m->questions.count; i++) put_question(c, j, &list[i]);
     json_array_end(j);
-    if (m->cursor.len > 0) deed_put_text(j, "cursor", m->cursor);
+    if (m->cursor.len > 0) tool_call_put_text(j, "cursor", m->cursor);
     if (m->questions.count > 0)
-        deed_put_str(j, "next",
-                     "approve with the job (or question) and the hash shown here, verdict approve or reject");
-    deed_say(c);
+        tool_call_put_str(j, "next",
+                          "approve with the job (or question) and the hash shown here, verdict approve or reject");
+    tool_call_say(c);
 }
 
-void tool_questions(struct deed *c) {
+void tool_questions(struct tool_call *c) {
     struct wire_list *m = ARENA_NEW(c->arena, struct wire_list);
-    uint64_t most = deed_number(c, "most", PAGE_STANDARD);
+    uint64_t most = tool_call_number(c, "most", PAGE_STANDARD);
     *m = (struct wire_list){.what = WIRE_LIST_QUESTIONS,
                             .most = (uint32_t)(most > PAGE_MAX ? PAGE_MAX : most),
-                            .cursor = deed_text(c, "cursor")};
-    deed_ask(c, WIRE_LIST, m, then_questions);
+                            .cursor = tool_call_text(c, "cursor")};
+    tool_call_ask(c, WIRE_LIST, m, then_questions);
 }
 
 /* ---- deciding ---- */
@@ -93,7 +93,7 @@ struct decision {
     struct wire_kv_change change;
 };
 
-static bool hash_read(struct slice text, struct deed *c, struct slice *ret) {
+static bool hash_read(struct slice text, struct tool_call *c, struct slice *ret) {
     uint8_t *at = arena_alloc(c->arena, 32);
     if (text.len != 64) return false;
     for (size_t i = 0; i < 64; i++) {
@@ -106,45 +106,47 @@ static bool hash_read(struct slice text, struct deed *c, struct slice *ret) {
     return true;
 }
 
-static void then_decided(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_decided(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct decision *d = c->own;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)parts, (void)count;
-    deed_put_str(j, "status", d->approve ? "approved" : "rejected");
-    if (deed_arg(c, "gate_id") != NULL) deed_put_text(j, "gate_id", deed_text(c, "gate_id"));
-    if (d->job.len > 0) deed_put_text(j, "job", d->job);
-    deed_put_str(j, "message",
-                 d->approve ? "recorded; the flow goes on when everyone who must agree has" : "recorded; the job ends");
-    deed_say(c);
+    tool_call_put_str(j, "status", d->approve ? "approved" : "rejected");
+    if (tool_call_arg(c, "gate_id") != NULL) tool_call_put_text(j, "gate_id", tool_call_text(c, "gate_id"));
+    if (d->job.len > 0) tool_call_put_text(j, "job", d->job);
+    tool_call_put_str(j, "message",
+                      d->approve ? "recorded; the flow goes on when everyone who must agree has"
+                                 : "recorded; the job ends");
+    tool_call_say(c);
 }
 
 /* ---- approve: with the hash that was shown ---- */
 
-void tool_approve(struct deed *c) {
+void tool_approve(struct tool_call *c) {
     struct decision *d = ARENA_NEW(c->arena, struct decision);
-    struct slice word = deed_text(c, "verdict");
+    struct slice word = tool_call_text(c, "verdict");
     c->own = d;
     d->approve = word.len == 0 || slice_eq(word, SLICE("approve"));
-    d->job = deed_text(c, "job");
-    d->verdict = (struct wire_verdict){.question = deed_number(c, "question", 0),
+    d->job = tool_call_text(c, "job");
+    d->verdict = (struct wire_verdict){.question = tool_call_number(c, "question", 0),
                                        .job = d->job,
                                        .verdict = d->approve ? WIRE_VERDICT_ALLOW : WIRE_VERDICT_DENY,
-                                       .reason = deed_text(c, "reason")};
+                                       .reason = tool_call_text(c, "reason")};
     if (!d->approve && !slice_eq(word, SLICE("reject")))
-        deed_refuse(c, ERR_INVALID, "`verdict` is approve or reject");
+        tool_call_refuse(c, ERR_INVALID, "`verdict` is approve or reject");
     else if ((d->verdict.question == 0) == (d->job.len == 0))
-        deed_refuse(c, ERR_INVALID, "say which: `question`, its number, or `job`; `questions` lists them");
-    else if (!hash_read(deed_text(c, "hash"), c, &d->verdict.hash))
-        deed_refuse(c, ERR_INVALID, "`hash` is the 64 hexadecimal digits that `questions` shows beside what is asked");
+        tool_call_refuse(c, ERR_INVALID, "say which: `question`, its number, or `job`; `questions` lists them");
+    else if (!hash_read(tool_call_text(c, "hash"), c, &d->verdict.hash))
+        tool_call_refuse(c, ERR_INVALID,
+                         "`hash` is the 64 hexadecimal digits that `questions` shows beside what is asked");
     else
-        deed_ask(c, WIRE_VERDICT, &d->verdict, then_decided);
+        tool_call_ask(c, WIRE_VERDICT, &d->verdict, then_decided);
 }
 
 /* ---- Titan's gates: by name ---- */
 
-static void search(struct deed *c, struct slice cursor);
+static void search(struct tool_call *c, struct slice cursor);
 
-static void then_searched(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_searched(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     struct decision *d = c->own;
     const struct wire_listed *m = parts[0];
     const struct wire_question_view *list = m->questions.at;
@@ -155,19 +157,19 @@ static void then_searched(struct deed *c, uint8_t op, const void *const *parts, 
                                            .revision = list[i].revision,
                                            .hash = arena_slice(c->arena, list[i].hash),
                                            .verdict = d->approve ? WIRE_VERDICT_ALLOW : WIRE_VERDICT_DENY};
-        deed_ask(c, WIRE_VERDICT, &d->verdict, then_decided);
+        tool_call_ask(c, WIRE_VERDICT, &d->verdict, then_decided);
         return;
     }
     if (m->cursor.len > 0)
         search(c, arena_slice(c->arena, m->cursor));
     else
-        deed_refuse(c, ERR_STATE, "%.*s does not wait for a decision: `show` tells how it is", SLICE_FMT(d->job));
+        tool_call_refuse(c, ERR_STATE, "%.*s does not wait for a decision: `show` tells how it is", SLICE_FMT(d->job));
 }
 
-static void search(struct deed *c, struct slice cursor) {
+static void search(struct tool_call *c, struct slice cursor) {
     struct decision *d = c->own;
     d->list = (struct wire_list){.what = WIRE_LIST_QUESTIONS, .most = SEARCH_PAGE, .cursor = cursor};
-    deed_ask(c, WIRE_LIST, &d->list, then_searched);
+    tool_call_ask(c, WIRE_LIST, &d->list, then_searched);
 }
 
 /* What a gate that polls is called in its key; empty: the job is none, or over. */
@@ -184,17 +186,17 @@ static struct slice polled_id(const struct wire_job_view *v) {
     return name.len > gate.len && memcmp(name.ptr, gate.ptr, gate.len) == 0 ? name : (struct slice){0};
 }
 
-static void write_key(struct deed *c, struct slice polled) {
+static void write_key(struct tool_call *c, struct slice polled) {
     struct decision *d = c->own;
-    d->entry = (struct wire_kv_entry){deed_format(c, "user:titan:hitl:status:%.*s", SLICE_FMT(polled)),
+    d->entry = (struct wire_kv_entry){tool_call_format(c, "user:titan:hitl:status:%.*s", SLICE_FMT(polled)),
                                       d->approve ? SLICE("APPROVED") : SLICE("REJECTED")};
     d->change = (struct wire_kv_change){.op = WIRE_KV_SET, .entries = {&d->entry, 1}};
-    deed_ask(c, WIRE_KV_CHANGE, &d->change, then_decided);
+    tool_call_ask(c, WIRE_KV_CHANGE, &d->change, then_decided);
 }
 
-static void then_gate(struct deed *c, const struct wire_job_view *v) {
+static void then_gate(struct tool_call *c, const struct wire_job_view *v) {
     struct decision *d = c->own;
-    struct slice id = deed_text(c, "gate_id");
+    struct slice id = tool_call_text(c, "gate_id");
     struct slice polled = v != NULL ? polled_id(v) : (struct slice){0};
     if (v != NULL && (slice_eq(v->kind, SLICE("gate")) || v->question != 0)) {
         d->job = arena_slice(c->arena, v->job);
@@ -204,24 +206,24 @@ static void then_gate(struct deed *c, const struct wire_job_view *v) {
         write_key(c, polled);
     } else if (!d->tried_gate) { /* the job that the gate stands behind may have been named */
         d->tried_gate = true;
-        find_job(c, deed_format(c, FIND_GATE "%.*s", SLICE_FMT(id)), then_gate);
+        find_job(c, tool_call_format(c, FIND_GATE "%.*s", SLICE_FMT(id)), then_gate);
     } else {
-        deed_refuse(c, ERR_NOT_FOUND, "there is no gate %.*s: `questions` lists what waits for a decision",
-                    SLICE_FMT(id));
+        tool_call_refuse(c, ERR_NOT_FOUND, "there is no gate %.*s: `questions` lists what waits for a decision",
+                         SLICE_FMT(id));
     }
 }
 
-static void decide_gate(struct deed *c, bool approve) {
+static void decide_gate(struct tool_call *c, bool approve) {
     struct decision *d = ARENA_NEW(c->arena, struct decision);
     *d = (struct decision){.approve = approve};
     c->own = d;
-    find_job(c, deed_text(c, "gate_id"), then_gate);
+    find_job(c, tool_call_text(c, "gate_id"), then_gate);
 }
 
-void tool_gate_approve(struct deed *c) {
+void tool_gate_approve(struct tool_call *c) {
     decide_gate(c, true);
 }
 
-void tool_gate_reject(struct deed *c) {
+void tool_gate_reject(struct tool_call *c) {
     decide_gate(c, false);
 }

@@ -10,24 +10,24 @@
 /* A gate that waits is a script that runs, there. */
 static struct slice status_of(const struct wire_job_view *v) {
     bool asks = slice_eq(v->kind, SLICE("gate")) && slice_eq(v->state, SLICE("held"));
-    return asks ? SLICE("RUNNING") : stateword("titan", v->state, v->cause);
+    return asks ? SLICE("RUNNING") : state_word("titan", v->state, v->cause);
 }
 
-static void then_status(struct deed *c, const struct wire_job_view *v) {
-    struct json *j = deed_result(c);
-    deed_put_text(j, "job_id", deed_text(c, "job_id"));
-    deed_put_text(j, "status", v != NULL ? status_of(v) : SLICE("NULL"));
+static void then_status(struct tool_call *c, const struct wire_job_view *v) {
+    struct json *j = tool_call_result(c);
+    tool_call_put_text(j, "job_id", tool_call_text(c, "job_id"));
+    tool_call_put_text(j, "status", v != NULL ? status_of(v) : SLICE("NULL"));
     if (v == NULL) {
-        deed_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
+        tool_call_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
     } else {
-        deed_put_text(j, "job", v->job);
-        if (v->reason.len > 0) deed_put_text(j, "reason", v->reason);
+        tool_call_put_text(j, "job", v->job);
+        if (v->reason.len > 0) tool_call_put_text(j, "reason", v->reason);
     }
-    deed_say(c);
+    tool_call_say(c);
 }
 
-void tool_job_status(struct deed *c) {
-    find_job(c, deed_text(c, "job_id"), then_status);
+void tool_job_status(struct tool_call *c) {
+    find_job(c, tool_call_text(c, "job_id"), then_status);
 }
 
 /* ---- logs ---- */
@@ -68,78 +68,80 @@ static void put_rest(struct json *j, const struct page *p, uint64_t from, uint64
     if (to < total) {
         json_key(j, "next_offset");
         json_u64(j, to);
-        deed_put_str(j, "more", "call logs again with offset = next_offset for what follows");
+        tool_call_put_str(j, "more", "call logs again with offset = next_offset for what follows");
     } else if (from > 0 && p->ask.tail_bytes != 0) {
-        deed_put_str(j, "more", "this is the end of it: call logs with offset 0 for the beginning");
+        tool_call_put_str(j, "more", "this is the end of it: call logs with offset 0 for the beginning");
     }
 }
 
-static void then_log(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_log(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct page *p = c->own;
     const struct wire_log_data *head = parts[0], *last = parts[count - 1];
     struct buf text;
     (void)op;
     buf_init(&text, PAGE_MAX + 1);
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     uint64_t from = first_offset(parts, count, p->ask.offset), total = head->bytes;
     if (p->is_titan)
-        deed_put_text(j, "job_id", deed_text(c, "job_id"));
+        tool_call_put_text(j, "job_id", tool_call_text(c, "job_id"));
     else
-        deed_put_text(j, "job", p->job);
+        tool_call_put_text(j, "job", p->job);
     put_pieces(j, p->is_titan ? "logs" : "text", parts, count, &text);
     if (p->is_titan && text.len == 0) {
-        j = deed_result(c);
-        deed_put_text(j, "job_id", deed_text(c, "job_id"));
-        deed_put_str(j, "logs", "(no logs available)");
+        j = tool_call_result(c);
+        tool_call_put_text(j, "job_id", tool_call_text(c, "job_id"));
+        tool_call_put_str(j, "logs", "(no logs available)");
     }
     json_key(j, "attempt");
     json_u64(j, head->attempt);
     put_rest(j, p, from, from + text.len, total, last->cut_bytes);
     buf_fini(&text);
-    deed_say(c);
+    tool_call_say(c);
 }
 
-static void then_found(struct deed *c, const struct wire_job_view *v) {
+static void then_found(struct tool_call *c, const struct wire_job_view *v) {
     struct page *p = c->own;
     if (v == NULL && p->is_titan) {
-        struct json *j = deed_result(c);
-        deed_put_text(j, "job_id", deed_text(c, "job_id"));
-        deed_put_str(j, "logs", "(no logs available)");
-        deed_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
-        deed_say(c);
+        struct json *j = tool_call_result(c);
+        tool_call_put_text(j, "job_id", tool_call_text(c, "job_id"));
+        tool_call_put_str(j, "logs", "(no logs available)");
+        tool_call_put_str(j, "message", "no job was submitted with this id: `list` shows those that were");
+        tool_call_say(c);
         return;
     }
     if (v == NULL) {
-        deed_refuse(c, ERR_NOT_FOUND, "there is no job of that name: `list` shows flows, and with `flow` its jobs");
+        tool_call_refuse(c, ERR_NOT_FOUND,
+                         "there is no job of that name: `list` shows flows, and with `flow` its jobs");
         return;
     }
     p->job = arena_slice(c->arena, v->job);
     p->ask.job = p->job;
-    deed_ask(c, WIRE_LOGS, &p->ask, then_log);
+    tool_call_ask(c, WIRE_LOGS, &p->ask, then_log);
 }
 
 /* The tail unless something else is said: there the reason stands when something went wrong. */
-void tool_logs(struct deed *c) {
+void tool_logs(struct tool_call *c) {
     struct page *p = ARENA_NEW(c->arena, struct page);
-    uint64_t most = deed_number(c, "most", PAGE_STANDARD), tail = deed_number(c, "tail", 0);
-    bool from_offset = deed_arg(c, "offset") != NULL;
+    uint64_t most = tool_call_number(c, "most", PAGE_STANDARD), tail = tool_call_number(c, "tail", 0);
+    bool from_offset = tool_call_arg(c, "offset") != NULL;
     if (most == 0 || most > PAGE_MAX || tail > PAGE_MAX) {
-        deed_refuse(c, ERR_INVALID, "`most` and `tail` are at most %u bytes: read the rest in further pages", PAGE_MAX);
+        tool_call_refuse(c, ERR_INVALID, "`most` and `tail` are at most %u bytes: read the rest in further pages",
+                         PAGE_MAX);
         return;
     }
     *p = (struct page){.most = most,
-                       .ask = {.now = true, .most = most, .attempt = (uint32_t)deed_number(c, "attempt", 0)}};
-    p->ask.offset = deed_number(c, "offset", 0);
+                       .ask = {.now = true, .most = most, .attempt = (uint32_t)tool_call_number(c, "attempt", 0)}};
+    p->ask.offset = tool_call_number(c, "offset", 0);
     if (!from_offset) p->ask.tail_bytes = tail > 0 ? tail : most;
     if (!from_offset && tail > 0) p->ask.most = tail;
     c->own = p;
-    find_job(c, deed_text(c, "job"), then_found);
+    find_job(c, tool_call_text(c, "job"), then_found);
 }
 
-void tool_job_logs(struct deed *c) {
+void tool_job_logs(struct tool_call *c) {
     struct page *p = ARENA_NEW(c->arena, struct page);
     *p = (struct page){.most = PAGE_STANDARD, .is_titan = true};
     p->ask = (struct wire_logs){.now = true, .most = PAGE_STANDARD, .tail_bytes = PAGE_STANDARD};
     c->own = p;
-    find_job(c, deed_text(c, "job_id"), then_found);
+    find_job(c, tool_call_text(c, "job_id"), then_found);
 }

@@ -6,8 +6,8 @@
 #define PAGE_STANDARD 20u
 #define PAGE_MAX 200u
 
-static uint32_t page_of(const struct deed *c) {
-    uint64_t most = deed_number(c, "most", PAGE_STANDARD);
+static uint32_t page_of(const struct tool_call *c) {
+    uint64_t most = tool_call_number(c, "most", PAGE_STANDARD);
     return most == 0 ? PAGE_STANDARD : most > PAGE_MAX ? PAGE_MAX : (uint32_t)most;
 }
 
@@ -18,7 +18,7 @@ static void put_number(struct json *j, const char *key, uint64_t v) {
 }
 
 static void put_some(struct json *j, const char *key, struct slice text) {
-    if (text.len > 0) deed_put_text(j, key, text);
+    if (text.len > 0) tool_call_put_text(j, key, text);
 }
 
 static void put_names(struct json *j, const char *key, const struct tlv_list *list) {
@@ -46,12 +46,12 @@ static void put_pairs(struct json *j, const char *key, const struct tlv_list *li
 
 static void put_flow(struct json *j, const struct wire_flow_view *v) {
     const struct wire_amount *states = v->states.at;
-    deed_put_text(j, "flow", v->flow);
+    tool_call_put_text(j, "flow", v->flow);
     put_some(j, "name", v->name);
-    deed_put_text(j, "state", v->state);
+    tool_call_put_text(j, "state", v->state);
     put_some(j, "submitted_by", v->principal);
-    deed_put_time(j, "created", v->created_ms);
-    deed_put_time(j, "finished", v->finished_ms);
+    tool_call_put_time(j, "created", v->created_ms);
+    tool_call_put_time(j, "finished", v->finished_ms);
     put_number(j, "job_count", v->job_count);
     json_key(j, "jobs_by_state");
     json_object(j);
@@ -65,12 +65,13 @@ static void put_flow(struct json *j, const struct wire_flow_view *v) {
 }
 
 /* A result is JSON that a job wrote: as it is when it is short, else its beginning as a text. */
-static void put_result(struct deed *c, struct json *j, struct slice result) {
+static void put_result(struct tool_call *c, struct json *j, struct slice result) {
     const struct json_node *root;
     struct why why;
     if (result.len == 0) return;
-    if (result.len > DEED_TEXT_BYTES || json_tree_read(result, c->world->limits, c->trees, &root, &why) != ERR_OK) {
-        deed_put_text(j, "result_begins", result);
+    if (result.len > TOOL_CALL_TEXT_BYTES ||
+        json_tree_read(result, c->world->limits, c->trees, &root, &why) != ERR_OK) {
+        tool_call_put_text(j, "result_begins", result);
         put_number(j, "result_bytes", result.len);
         return;
     }
@@ -92,16 +93,16 @@ static void put_attempts(struct json *j, const struct tlv_list *list) {
         put_number(j, "signal", attempts[i].signal);
         put_some(j, "reason", attempts[i].reason);
         put_number(j, "log_bytes", attempts[i].log_bytes);
-        deed_put_time(j, "started", attempts[i].started_ms);
-        deed_put_time(j, "ended", attempts[i].ended_ms);
+        tool_call_put_time(j, "started", attempts[i].started_ms);
+        tool_call_put_time(j, "ended", attempts[i].ended_ms);
         json_object_end(j);
     }
     json_array_end(j);
 }
 
-void deed_put_job(struct deed *c, struct json *j, const struct wire_job_view *v, bool details) {
-    deed_put_text(j, "job", v->job);
-    deed_put_text(j, "state", v->state);
+void tool_call_put_job(struct tool_call *c, struct json *j, const struct wire_job_view *v, bool details) {
+    tool_call_put_text(j, "job", v->job);
+    tool_call_put_text(j, "state", v->state);
     put_some(j, "cause", v->cause);
     put_some(j, "kind", v->kind);
     put_some(j, "reason", v->reason);
@@ -112,31 +113,31 @@ void deed_put_job(struct deed *c, struct json *j, const struct wire_job_view *v,
     put_number(j, "percent", v->percent);
     put_number(j, "question", v->question);
     put_some(j, "because_of", v->root);
-    deed_put_time(j, "since", v->since_ms);
+    tool_call_put_time(j, "since", v->since_ms);
     put_names(j, "needs", &v->parents);
     if (!details) return;
     put_attempts(j, &v->attempts);
     put_result(c, j, v->result);
 }
 
-static void put_jobs(struct deed *c, struct json *j, const struct tlv_list *list) {
+static void put_jobs(struct tool_call *c, struct json *j, const struct tlv_list *list) {
     const struct wire_job_view *jobs = list->at;
     json_key(j, "jobs");
     json_array(j);
     for (uint32_t i = 0; i < list->count; i++) {
         json_object(j);
-        deed_put_job(c, j, &jobs[i], false);
+        tool_call_put_job(c, j, &jobs[i], false);
         json_object_end(j);
     }
     json_array_end(j);
 }
 
-static void then_listed(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_listed(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_listed *m = parts[0];
     const struct wire_flow_view *flows = m->flows.at;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
-    if (deed_arg(c, "flow") != NULL || deed_flag(c, "dead")) {
+    if (tool_call_arg(c, "flow") != NULL || tool_call_flag(c, "dead")) {
         put_jobs(c, j, &m->jobs);
     } else {
         json_key(j, "flows");
@@ -149,88 +150,88 @@ static void then_listed(struct deed *c, uint8_t op, const void *const *parts, ui
         json_array_end(j);
     }
     if (m->cursor.len > 0) {
-        deed_put_text(j, "cursor", m->cursor);
-        deed_put_str(j, "more", "call list again with this cursor, and the same filters");
+        tool_call_put_text(j, "cursor", m->cursor);
+        tool_call_put_str(j, "more", "call list again with this cursor, and the same filters");
     }
-    deed_say(c);
+    tool_call_say(c);
 }
 
-void tool_list(struct deed *c) {
+void tool_list(struct tool_call *c) {
     struct wire_list *m = ARENA_NEW(c->arena, struct wire_list);
-    bool of_flow = deed_arg(c, "flow") != NULL, dead = deed_flag(c, "dead");
+    bool of_flow = tool_call_arg(c, "flow") != NULL, dead = tool_call_flag(c, "dead");
     *m = (struct wire_list){.what = dead      ? WIRE_LIST_DEAD
                                     : of_flow ? WIRE_LIST_JOBS
                                               : WIRE_LIST_FLOWS,
                             .most = page_of(c),
-                            .cursor = deed_text(c, "cursor"),
-                            .flow = deed_text(c, "flow"),
-                            .name = deed_text(c, "name"),
-                            .states = deed_names(c, "states"),
-                            .labels = deed_pairs(c, "labels"),
-                            .text = deed_text(c, "text"),
+                            .cursor = tool_call_text(c, "cursor"),
+                            .flow = tool_call_text(c, "flow"),
+                            .name = tool_call_text(c, "name"),
+                            .states = tool_call_names(c, "states"),
+                            .labels = tool_call_pairs(c, "labels"),
+                            .text = tool_call_text(c, "text"),
                             .graph = of_flow && !dead};
-    deed_ask(c, WIRE_LIST, m, then_listed);
+    tool_call_ask(c, WIRE_LIST, m, then_listed);
 }
 
 /* ---- one of them ---- */
 
-static void then_shown_jobs(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_shown_jobs(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_listed *m = parts[0];
     (void)op, (void)count;
     put_jobs(c, &c->json, &m->jobs); /* behind what was said about the flow */
-    if (m->cursor.len > 0) deed_put_str(&c->json, "more", "call list with this flow for all of its jobs");
-    deed_say(c);
+    if (m->cursor.len > 0) tool_call_put_str(&c->json, "more", "call list with this flow for all of its jobs");
+    tool_call_say(c);
 }
 
-static void then_shown(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_shown(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_got *m = parts[0];
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
     put_flow(j, &m->flow);
     struct wire_list *list = ARENA_NEW(c->arena, struct wire_list);
     *list = (struct wire_list){
         .what = WIRE_LIST_JOBS, .flow = arena_slice(c->arena, m->flow.flow), .most = PAGE_STANDARD, .graph = true};
-    deed_ask(c, WIRE_LIST, list, then_shown_jobs);
+    tool_call_ask(c, WIRE_LIST, list, then_shown_jobs);
 }
 
-static void then_shown_job(struct deed *c, const struct wire_job_view *v) {
+static void then_shown_job(struct tool_call *c, const struct wire_job_view *v) {
     if (v == NULL) {
-        deed_refuse(c, ERR_NOT_FOUND, "there is no %.*s: `list` shows flows, and with `flow` its jobs",
-                    SLICE_FMT(deed_text(c, "target")));
+        tool_call_refuse(c, ERR_NOT_FOUND, "there is no %.*s: `list` shows flows, and with `flow` its jobs",
+                         SLICE_FMT(tool_call_text(c, "target")));
         return;
     }
-    struct json *j = deed_result(c);
-    deed_put_job(c, j, v, true);
-    deed_say(c);
+    struct json *j = tool_call_result(c);
+    tool_call_put_job(c, j, v, true);
+    tool_call_say(c);
 }
 
-static void then_flow_or_job(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_flow_or_job(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     if (op == WIRE_GOT && ((const struct wire_got *)parts[0])->jobs.count == 0)
         then_shown(c, op, parts, count);
     else
-        find_job(c, deed_text(c, "target"), then_shown_job);
+        find_job(c, tool_call_text(c, "target"), then_shown_job);
 }
 
-void tool_show(struct deed *c) {
+void tool_show(struct tool_call *c) {
     struct wire_get *m = ARENA_NEW(c->arena, struct wire_get);
-    struct slice target = deed_text(c, "target");
+    struct slice target = tool_call_text(c, "target");
     if (target.len > 0 && memchr(target.ptr, '/', target.len) != NULL) {
         find_job(c, target, then_shown_job);
         return;
     }
     m->target = target;
-    deed_ask(c, WIRE_GET, m, then_flow_or_job);
+    tool_call_ask(c, WIRE_GET, m, then_flow_or_job);
     c->hears_refusals = true;
 }
 
 /* ---- why ---- */
 
-static void then_reason(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_reason(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_reason *m = parts[0];
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
-    deed_put_text(j, "job", m->job);
-    deed_put_text(j, "state", m->state);
+    tool_call_put_text(j, "job", m->job);
+    tool_call_put_text(j, "state", m->state);
     put_some(j, "code", m->code);
     put_some(j, "reason", m->text);
     put_some(j, "parent", m->parent);
@@ -238,39 +239,39 @@ static void then_reason(struct deed *c, uint8_t op, const void *const *parts, ui
     put_some(j, "limit", m->limit);
     put_some(j, "worker", m->worker);
     put_number(j, "question", m->question);
-    if (m->question != 0) deed_put_str(j, "next", "`questions` shows what is asked, `approve` answers it");
-    deed_put_time(j, "until", m->until_ms);
-    deed_say(c);
+    if (m->question != 0) tool_call_put_str(j, "next", "`questions` shows what is asked, `approve` answers it");
+    tool_call_put_time(j, "until", m->until_ms);
+    tool_call_say(c);
 }
 
-static void then_why(struct deed *c, const struct wire_job_view *v) {
+static void then_why(struct tool_call *c, const struct wire_job_view *v) {
     struct wire_why *m = ARENA_NEW(c->arena, struct wire_why);
     if (v == NULL) {
-        deed_refuse(c, ERR_NOT_FOUND, "there is no job %.*s: `list` with `flow` shows the jobs of a flow",
-                    SLICE_FMT(deed_text(c, "job")));
+        tool_call_refuse(c, ERR_NOT_FOUND, "there is no job %.*s: `list` with `flow` shows the jobs of a flow",
+                         SLICE_FMT(tool_call_text(c, "job")));
         return;
     }
     m->job = arena_slice(c->arena, v->job);
-    deed_ask(c, WIRE_WHY, m, then_reason);
+    tool_call_ask(c, WIRE_WHY, m, then_reason);
 }
 
-void tool_why(struct deed *c) {
-    find_job(c, deed_text(c, "job"), then_why);
+void tool_why(struct tool_call *c) {
+    find_job(c, tool_call_text(c, "job"), then_why);
 }
 
 /* ---- workers ---- */
 
-static void then_workers(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_workers(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_listed *m = parts[0];
     const struct wire_worker_view *list = m->workers.at;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
     json_key(j, "workers");
     json_array(j);
     for (uint32_t i = 0; i < m->workers.count; i++) {
         json_object(j);
-        deed_put_text(j, "worker", list[i].worker);
-        deed_put_text(j, "pool", list[i].pool);
+        tool_call_put_text(j, "worker", list[i].worker);
+        tool_call_put_text(j, "pool", list[i].pool);
         json_key(j, "attached");
         json_bool(j, list[i].attached);
         if (list[i].draining) json_key(j, "draining"), json_bool(j, true);
@@ -285,28 +286,28 @@ static void then_workers(struct deed *c, uint8_t op, const void *const *parts, u
     }
     json_array_end(j);
     put_some(j, "cursor", m->cursor);
-    deed_say(c);
+    tool_call_say(c);
 }
 
-void tool_workers(struct deed *c) {
+void tool_workers(struct tool_call *c) {
     struct wire_list *m = ARENA_NEW(c->arena, struct wire_list);
-    *m = (struct wire_list){.what = WIRE_LIST_WORKERS, .most = page_of(c), .cursor = deed_text(c, "cursor")};
-    deed_ask(c, WIRE_LIST, m, then_workers);
+    *m = (struct wire_list){.what = WIRE_LIST_WORKERS, .most = page_of(c), .cursor = tool_call_text(c, "cursor")};
+    tool_call_ask(c, WIRE_LIST, m, then_workers);
 }
 
 /* ---- events ---- */
 
-static void then_told(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_told(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct wire_told *m = parts[0];
     const struct wire_event *list = m->events.at;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
     json_key(j, "events");
     json_array(j);
     for (uint32_t i = 0; i < m->events.count; i++) {
         json_object(j);
-        deed_put_time(j, "time", list[i].time_ms);
-        deed_put_text(j, "target", list[i].target);
+        tool_call_put_time(j, "time", list[i].time_ms);
+        tool_call_put_text(j, "target", list[i].target);
         put_some(j, "from", list[i].from);
         put_some(j, "to", list[i].to);
         put_some(j, "cause", list[i].cause);
@@ -316,14 +317,14 @@ static void then_told(struct deed *c, uint8_t op, const void *const *parts, uint
     }
     json_array_end(j);
     if (m->cursor.len > 0) {
-        deed_put_text(j, "since", m->cursor);
-        deed_put_str(j, "more", "call events again with this `since`");
+        tool_call_put_text(j, "since", m->cursor);
+        tool_call_put_str(j, "more", "call events again with this `since`");
     }
-    deed_say(c);
+    tool_call_say(c);
 }
 
-void tool_events(struct deed *c) {
+void tool_events(struct tool_call *c) {
     struct wire_tale *m = ARENA_NEW(c->arena, struct wire_tale);
-    *m = (struct wire_tale){.flow = deed_text(c, "flow"), .since = deed_text(c, "since"), .most = page_of(c)};
-    deed_ask(c, WIRE_TALE, m, then_told);
+    *m = (struct wire_tale){.flow = tool_call_text(c, "flow"), .since = tool_call_text(c, "since"), .most = page_of(c)};
+    tool_call_ask(c, WIRE_TALE, m, then_told);
 }

@@ -16,17 +16,17 @@ struct plan {
     uint32_t stage_count;
 };
 
-static void say_invalid(struct deed *c, struct slice problem) {
-    struct json *j = deed_result(c);
+static void say_invalid(struct tool_call *c, struct slice problem) {
+    struct json *j = tool_call_result(c);
     json_key(j, "valid");
     json_bool(j, false);
-    deed_put_text(j, "problem", problem);
-    deed_put_str(j, "next", "correct it and plan again; docs/guides/flows.md lists the keys");
-    deed_say(c);
+    tool_call_put_text(j, "problem", problem);
+    tool_call_put_str(j, "next", "correct it and plan again; docs/guides/flows.md lists the keys");
+    tool_call_say(c);
 }
 
 /* Parents come before children in what the reader of flow files gives. */
-static void find_stages(struct deed *c, struct plan *p) {
+static void find_stages(struct tool_call *c, struct plan *p) {
     const struct wire_job *jobs = p->flow.part.jobs.at;
     p->stage = ARENA_ARRAY(c->arena, uint32_t, p->flow.part.jobs.count + 1);
     for (uint32_t i = 0; i < p->flow.part.jobs.count; i++) {
@@ -74,17 +74,17 @@ static bool needs_worker(const struct wire_options *o) {
 
 /* ---- what it says ---- */
 
-static void put_waits(struct deed *c, struct json *j, const struct wire_options *o, const struct wire_run *run,
+static void put_waits(struct tool_call *c, struct json *j, const struct wire_options *o, const struct wire_run *run,
                       uint32_t fit) {
     json_key(j, "waits_for");
     json_array(j);
     if (o->kind == WIRE_JOB_GATE) json_str(j, "a person who approves it (tool `questions`)");
     if (o->kind == WIRE_JOB_EXTERNAL) json_str(j, "a word from outside");
-    if (run->when.len > 0) json_text(j, deed_format(c, "its condition: %.*s", SLICE_FMT(run->when)));
-    if (run->foreach.len > 0) json_text(j, deed_format(c, "its items: %.*s", SLICE_FMT(run->foreach)));
+    if (run->when.len > 0) json_text(j, tool_call_format(c, "its condition: %.*s", SLICE_FMT(run->when)));
+    if (run->foreach.len > 0) json_text(j, tool_call_format(c, "its items: %.*s", SLICE_FMT(run->foreach)));
     if (o->approval_role.len > 0)
-        json_text(j, deed_format(c, "approval by the role %.*s", SLICE_FMT(o->approval_role)));
-    if (o->delay_ms > 0) json_text(j, deed_format(c, "%lld ms of delay", (long long)o->delay_ms));
+        json_text(j, tool_call_format(c, "approval by the role %.*s", SLICE_FMT(o->approval_role)));
+    if (o->delay_ms > 0) json_text(j, tool_call_format(c, "%lld ms of delay", (long long)o->delay_ms));
     if (o->not_before_ms > c->world->wall_ms) json_str(j, "its start time");
     if (o->demand.keys.count > 0) json_str(j, "its concurrency keys, while others hold them");
     if (o->demand.rates.count > 0) json_str(j, "its rates");
@@ -93,7 +93,8 @@ static void put_waits(struct deed *c, struct json *j, const struct wire_options 
     json_array_end(j);
 }
 
-static void put_job(struct deed *c, struct json *j, const struct plan *p, uint32_t at, const struct tlv_list *workers) {
+static void put_job(struct tool_call *c, struct json *j, const struct plan *p, uint32_t at,
+                    const struct tlv_list *workers) {
     const struct wire_job *jobs = p->flow.part.jobs.at, *job = &jobs[at];
     const struct wire_options *o = (const struct wire_options *)p->flow.part.options.at + job->options;
     const struct wire_worker_view *list = workers->at;
@@ -103,8 +104,8 @@ static void put_job(struct deed *c, struct json *j, const struct plan *p, uint32
     if (job->body.len > 0) (void)!tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, c->arena, &run, NULL);
     for (uint32_t i = 0; i < workers->count; i++) fit += worker_fits(&o->demand, &list[i]);
     json_object(j);
-    deed_put_text(j, "name", job->name);
-    deed_put_str(j, "kind", wire_job_kind_words[o->kind]);
+    tool_call_put_text(j, "name", job->name);
+    tool_call_put_str(j, "kind", wire_job_kind_words[o->kind]);
     json_key(j, "stage");
     json_u64(j, p->stage[at] + 1);
     json_key(j, "needs");
@@ -117,15 +118,15 @@ static void put_job(struct deed *c, struct json *j, const struct plan *p, uint32
     json_object_end(j);
 }
 
-static void then_workers(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_workers(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct plan *p = c->own;
     const struct wire_listed *m = parts[0];
     uint32_t jobs = p->flow.part.jobs.count;
-    struct json *j = deed_result(c);
+    struct json *j = tool_call_result(c);
     (void)op, (void)count;
     json_key(j, "valid");
     json_bool(j, true);
-    if (p->flow.name.len > 0) deed_put_text(j, "name", p->flow.name);
+    if (p->flow.name.len > 0) tool_call_put_text(j, "name", p->flow.name);
     json_key(j, "job_count");
     json_u64(j, jobs);
     json_key(j, "stages");
@@ -140,11 +141,11 @@ static void then_workers(struct deed *c, uint8_t op, const void *const *parts, u
     for (uint32_t i = 0; i < jobs && i < JOBS_SHOWN; i++) put_job(c, j, p, i, &m->workers);
     json_array_end(j);
     if (jobs > JOBS_SHOWN) json_key(j, "jobs_not_shown"), json_u64(j, jobs - JOBS_SHOWN);
-    deed_put_str(j, "next", "nothing was submitted: `submit` the same flow to run it");
-    deed_say(c);
+    tool_call_put_str(j, "next", "nothing was submitted: `submit` the same flow to run it");
+    tool_call_say(c);
 }
 
-static void then_checked(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_checked(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     struct plan *p = c->own;
     const struct wire_submitted *m = parts[0];
     const struct wire_submitted_flow *flow = m->flows.at;
@@ -154,7 +155,7 @@ static void then_checked(struct deed *c, uint8_t op, const void *const *parts, u
         return;
     }
     p->list = (struct wire_list){.what = WIRE_LIST_WORKERS, .most = WORKERS_MAX};
-    deed_ask(c, WIRE_LIST, &p->list, then_workers);
+    tool_call_ask(c, WIRE_LIST, &p->list, then_workers);
 }
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -162,8 +163,8 @@ static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
     w->hash(w->ctx, bytes, ret);
 }
 
-static enum err given_read(struct deed *c, struct spec_input *in, struct why *why) {
-    const struct json_node *params = deed_arg(c, "params");
+static enum err given_read(struct tool_call *c, struct spec_input *in, struct why *why) {
+    const struct json_node *params = tool_call_arg(c, "params");
     if (params == NULL) return ERR_OK;
     struct spec_given *list = ARENA_ARRAY(c->arena, struct spec_given, params->count + 1);
     for (const struct json_node *n = params->first; n != NULL; n = n->next) {
@@ -176,9 +177,9 @@ static enum err given_read(struct deed *c, struct spec_input *in, struct why *wh
     return ERR_OK;
 }
 
-void tool_plan(struct deed *c) {
+void tool_plan(struct tool_call *c) {
     struct plan *p = ARENA_NEW(c->arena, struct plan);
-    struct slice text = deed_raw(c, deed_arg(c, "flow"));
+    struct slice text = tool_call_raw(c, tool_call_arg(c, "flow"));
     struct mcp_world *world = ARENA_NEW(c->arena, struct mcp_world);
     *world = *c->world;
     struct spec_input in = {.source = {.name = "flow", .text = text},
@@ -195,7 +196,7 @@ void tool_plan(struct deed *c) {
     find_stages(c, p);
     c->own = p;
     p->sent = (struct wire_flow){.spec = text, .check = true};
-    if (deed_arg(c, "params") != NULL) p->sent.params = deed_raw(c, deed_arg(c, "params"));
+    if (tool_call_arg(c, "params") != NULL) p->sent.params = tool_call_raw(c, tool_call_arg(c, "params"));
     p->submit.flows = (struct tlv_list){&p->sent, 1};
-    deed_ask(c, WIRE_SUBMIT, &p->submit, then_checked);
+    tool_call_ask(c, WIRE_SUBMIT, &p->submit, then_checked);
 }

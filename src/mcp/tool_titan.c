@@ -21,9 +21,9 @@ struct sending {
     struct wire_blob_put put;
 };
 
-static void advance(struct deed *c);
+static void advance(struct tool_call *c);
 
-static void then_kept(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_kept(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     struct sending *s = c->own;
     const struct wire_blob_kept *m = parts[0];
     (void)op, (void)count;
@@ -32,30 +32,31 @@ static void then_kept(struct deed *c, uint8_t op, const void *const *parts, uint
     advance(c);
 }
 
-static void then_parent(struct deed *c, const struct wire_job_view *v) {
+static void then_parent(struct tool_call *c, const struct wire_job_view *v) {
     struct sending *s = c->own;
     struct pipeline_step *step = &s->p->steps[s->step_at];
     struct pipeline_parent *parent = &step->parents[s->parent_at];
     if (v == NULL) {
-        deed_refuse(c, ERR_UNKNOWN_NAME, "%.*s needs %.*s, which is neither among these jobs nor was submitted before",
-                    SLICE_FMT(step->id), SLICE_FMT(parent->id));
+        tool_call_refuse(c, ERR_UNKNOWN_NAME,
+                         "%.*s needs %.*s, which is neither among these jobs nor was submitted before",
+                         SLICE_FMT(step->id), SLICE_FMT(parent->id));
         return;
     }
     parent->target = arena_slice(c->arena, v->job);
     advance(c);
 }
 
-static bool next_script(struct deed *c) {
+static bool next_script(struct tool_call *c) {
     struct sending *s = c->own;
     const struct pipeline *p = s->p;
     while (s->script_at < p->step_count && p->steps[s->script_at].script.len <= INLINE_BYTES_MAX) s->script_at++;
     if (s->script_at == p->step_count) return false;
     s->put.data = p->steps[s->script_at].script;
-    deed_ask(c, WIRE_BLOB_PUT, &s->put, then_kept);
+    tool_call_ask(c, WIRE_BLOB_PUT, &s->put, then_kept);
     return true;
 }
 
-static bool next_parent(struct deed *c) {
+static bool next_parent(struct tool_call *c) {
     struct sending *s = c->own;
     for (; s->step_at < s->p->step_count; s->step_at++, s->parent_at = 0) {
         const struct pipeline_step *step = &s->p->steps[s->step_at];
@@ -71,46 +72,46 @@ static bool next_parent(struct deed *c) {
 
 /* ---- what is said ---- */
 
-static void then_submitted(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
+static void then_submitted(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
     const struct sending *s = c->own;
-    const struct wire_submitted_flow *flow = deed_submitted(c, parts[0]);
+    const struct wire_submitted_flow *flow = tool_call_submitted(c, parts[0]);
     const struct pipeline *p = s->p;
     (void)op, (void)count;
     if (flow == NULL) return;
-    struct json *j = deed_result(c);
-    deed_put_str(j, "status", "submitted");
+    struct json *j = tool_call_result(c);
+    tool_call_put_str(j, "status", "submitted");
     if (p->is_single) {
-        deed_put_text(j, "job_id", p->steps[0].id);
+        tool_call_put_text(j, "job_id", p->steps[0].id);
     } else {
-        deed_put_text(j, "dag_name", p->name);
+        tool_call_put_text(j, "dag_name", p->name);
         json_key(j, "job_count");
         json_u64(j, p->step_count);
-        deed_put_text(j, "agent_run_id", p->run_id);
+        tool_call_put_text(j, "agent_run_id", p->run_id);
     }
-    deed_put_str(j, "master_response", "DAG_ACCEPTED");
-    deed_put_text(j, "flow", flow->flow);
-    deed_say(c);
+    tool_call_put_str(j, "master_response", "DAG_ACCEPTED");
+    tool_call_put_text(j, "flow", flow->flow);
+    tool_call_say(c);
 }
 
-static void advance(struct deed *c) {
+static void advance(struct tool_call *c) {
     struct sending *s = c->own;
     if (next_script(c) || next_parent(c)) return;
     struct why why = {{0}};
     enum err e = pipeline_flow(s->p, c->arena, &s->flow, &why);
     if (e != ERR_OK) {
-        deed_refuse(c, e, "%s", why.text);
+        tool_call_refuse(c, e, "%s", why.text);
         return;
     }
     s->submit.flows = (struct tlv_list){&s->flow, 1};
-    deed_ask(c, WIRE_SUBMIT, &s->submit, then_submitted);
+    tool_call_ask(c, WIRE_SUBMIT, &s->submit, then_submitted);
 }
 
-static void send(struct deed *c, struct pipeline *p) {
+static void send(struct tool_call *c, struct pipeline *p) {
     struct sending *s = ARENA_NEW(c->arena, struct sending);
     struct why why = {{0}};
     enum err e = pipeline_link(c, p, &why);
     if (e != ERR_OK) {
-        deed_refuse(c, e, "%s", why.text);
+        tool_call_refuse(c, e, "%s", why.text);
         return;
     }
     s->p = p;
@@ -119,76 +120,76 @@ static void send(struct deed *c, struct pipeline *p) {
 }
 
 /* Titan's clients make one up when none is given: mcp-NAME-8 digits. */
-static struct slice run_id(struct deed *c, struct slice name) {
-    struct slice given = deed_text(c, "agent_run_id");
+static struct slice run_id(struct tool_call *c, struct slice name) {
+    struct slice given = tool_call_text(c, "agent_run_id");
     uint8_t hash[32];
     if (given.len > 0) return given;
-    struct slice seed = deed_format(c, "%.*s %lld", SLICE_FMT(name), (long long)c->world->wall_ms);
+    struct slice seed = tool_call_format(c, "%.*s %lld", SLICE_FMT(name), (long long)c->world->wall_ms);
     c->world->hash(c->world->ctx, seed, hash);
-    return deed_format(c, "mcp-%.*s-%02x%02x%02x%02x", SLICE_FMT(name), hash[0], hash[1], hash[2], hash[3]);
+    return tool_call_format(c, "mcp-%.*s-%02x%02x%02x%02x", SLICE_FMT(name), hash[0], hash[1], hash[2], hash[3]);
 }
 
 /* ---- the tools ---- */
 
-void tool_submit_job(struct deed *c) {
+void tool_submit_job(struct tool_call *c) {
     struct pipeline *p = ARENA_NEW(c->arena, struct pipeline);
     p->steps = ARENA_NEW(c->arena, struct pipeline_step);
     p->step_count = 1;
     p->is_single = true;
-    p->name = deed_text(c, "job_id");
+    p->name = tool_call_text(c, "job_id");
     p->steps[0] = (struct pipeline_step){.id = p->name,
-                                         .script = deed_text(c, "script_content"),
+                                         .script = tool_call_text(c, "script_content"),
                                          .file = SLICE(SCRIPT_NAME),
-                                         .args = deed_text(c, "args"),
-                                         .requirement = deed_text(c, "requirement"),
-                                         .priority = (int64_t)deed_number(c, "priority", 1)};
+                                         .args = tool_call_text(c, "args"),
+                                         .requirement = tool_call_text(c, "requirement"),
+                                         .priority = (int64_t)tool_call_number(c, "priority", 1)};
     send(c, p);
 }
 
 /* A list, or a text that has one. */
-static const struct json_node *jobs_of(struct deed *c) {
-    const struct json_node *n = deed_arg(c, "jobs_json"), *root = NULL;
+static const struct json_node *jobs_of(struct tool_call *c) {
+    const struct json_node *n = tool_call_arg(c, "jobs_json"), *root = NULL;
     struct why why = {{0}};
     if (n->kind != JSON_TEXT) return n;
     enum err e = json_tree_read(n->text, c->world->limits, c->trees, &root, &why);
     if (e == ERR_OK) return root;
-    deed_refuse(c, e, "jobs_json: %s", why.text);
+    tool_call_refuse(c, e, "jobs_json: %s", why.text);
     return NULL;
 }
 
-void tool_submit_dag(struct deed *c) {
+void tool_submit_dag(struct tool_call *c) {
     const struct json_node *jobs = jobs_of(c);
     struct pipeline *p = ARENA_NEW(c->arena, struct pipeline);
     struct why why = {{0}};
     if (jobs == NULL) return;
-    p->name = deed_text(c, "dag_name");
+    p->name = tool_call_text(c, "dag_name");
     p->run_id = run_id(c, p->name);
     enum err e = pipeline_read(c, jobs, (struct slice){0}, p, &why);
     if (e != ERR_OK)
-        deed_refuse(c, e, "%s", why.text);
+        tool_call_refuse(c, e, "%s", why.text);
     else
         send(c, p);
 }
 
 /* ---- files ---- */
 
-static void then_flow(struct deed *c, uint8_t op, const void *const *parts, uint32_t count) {
-    const struct wire_submitted_flow *flow = deed_submitted(c, parts[0]);
+static void then_flow(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
+    const struct wire_submitted_flow *flow = tool_call_submitted(c, parts[0]);
     const struct wire_flow *sent = c->own;
     (void)op, (void)count;
     if (flow == NULL) return;
-    struct json *j = deed_result(c);
-    deed_put_str(j, "status", "submitted");
-    deed_put_text(j, "dag_name", sent->name);
+    struct json *j = tool_call_result(c);
+    tool_call_put_str(j, "status", "submitted");
+    tool_call_put_text(j, "dag_name", sent->name);
     json_key(j, "job_count");
     json_u64(j, flow->job_count);
-    deed_put_text(j, "flow", flow->flow);
-    deed_put_str(j, "master_response", "DAG_ACCEPTED");
-    deed_say(c);
+    tool_call_put_text(j, "flow", flow->flow);
+    tool_call_put_str(j, "master_response", "DAG_ACCEPTED");
+    tool_call_say(c);
 }
 
 struct beside { /* the file that names another */
-    struct deed *c;
+    struct tool_call *c;
     struct slice path;
 };
 
@@ -207,7 +208,7 @@ static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
 }
 
 /* A flow file of ours. */
-static void send_flow_file(struct deed *c, struct slice path, struct slice text, const struct json_node *root) {
+static void send_flow_file(struct tool_call *c, struct slice path, struct slice text, const struct json_node *root) {
     struct beside b = {c, path};
     struct wire_flow *flow = ARENA_NEW(c->arena, struct wire_flow);
     struct wire_submit *m = ARENA_NEW(c->arena, struct wire_submit);
@@ -216,30 +217,31 @@ static void send_flow_file(struct deed *c, struct slice path, struct slice text,
     struct why why = {{0}};
     enum err e = spec_read(&in, c->arena, flow, &why);
     if (e != ERR_OK) {
-        deed_refuse(c, e, "%s", why.text);
+        tool_call_refuse(c, e, "%s", why.text);
         return;
     }
     c->own = flow;
     m->flows = (struct tlv_list){flow, 1};
-    deed_ask(c, WIRE_SUBMIT, m, then_flow);
+    tool_call_ask(c, WIRE_SUBMIT, m, then_flow);
 }
 
-void tool_submit_yaml(struct deed *c) {
-    struct slice path = deed_text(c, "yaml_path"), text = {0};
+void tool_submit_yaml(struct tool_call *c) {
+    struct slice path = tool_call_text(c, "yaml_path"), text = {0};
     const struct json_node *root = NULL, *jobs, *name;
     struct pipeline *p = ARENA_NEW(c->arena, struct pipeline);
     struct why why = {{0}};
     if (c->world->file == NULL) {
-        deed_refuse(c, ERR_UNSUPPORTED,
-                    "a file of yours is not on this server's machine: over HTTP send its jobs with submit_dag_pipeline "
-                    "or submit, or connect by `reeve mcp`, which reads files");
+        tool_call_refuse(
+            c, ERR_UNSUPPORTED,
+            "a file of yours is not on this server's machine: over HTTP send its jobs with submit_dag_pipeline "
+            "or submit, or connect by `reeve mcp`, which reads files");
         return;
     }
     enum err e = c->world->file(c->world->ctx, path, (struct slice){0}, c->arena, &text, &why);
     if (e == ERR_OK) e = c->world->yaml(c->world->ctx, text, c->trees, &root, &why);
     if (e == ERR_OK && root->kind != JSON_OBJECT) e = why_set(&why, ERR_INVALID, "expected a mapping with `jobs`");
     if (e != ERR_OK) {
-        deed_refuse(c, e, "%.*s: %s", SLICE_FMT(path), why.text);
+        tool_call_refuse(c, e, "%.*s: %s", SLICE_FMT(path), why.text);
         return;
     }
     jobs = json_tree_get(root, SLICE("jobs"));
@@ -252,7 +254,7 @@ void tool_submit_yaml(struct deed *c) {
     p->run_id = run_id(c, p->name);
     e = pipeline_read_file(c, root, path, p, &why);
     if (e != ERR_OK)
-        deed_refuse(c, e, "%.*s: %s", SLICE_FMT(path), why.text);
+        tool_call_refuse(c, e, "%.*s: %s", SLICE_FMT(path), why.text);
     else
         send(c, p);
 }

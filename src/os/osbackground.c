@@ -14,7 +14,7 @@
 #define WORKS_MAX 2u /* at a time: they read from the disk that the journal writes to */
 
 struct piece {
-    struct osaside *owner;
+    struct osbackground *owner;
     pthread_t thread;
     bool is_used;
     atomic_bool is_over;
@@ -23,8 +23,8 @@ struct piece {
     void *ctx;
 };
 
-struct osaside {
-    struct aside port; /* first: the interface's pointer is ours */
+struct osbackground {
+    struct background port; /* first: the interface's pointer is ours */
     struct osloop *loop;
     int fd;
     watch_id watch;
@@ -48,7 +48,7 @@ static void finish(struct piece *p) {
 }
 
 static void readable(void *ctx, unsigned when) {
-    struct osaside *o = ctx;
+    struct osbackground *o = ctx;
     uint64_t count;
     (void)when;
     if (read(o->fd, &count, sizeof count) != (ssize_t)sizeof count) return;
@@ -56,8 +56,8 @@ static void readable(void *ctx, unsigned when) {
         if (o->all[i].is_used && atomic_load(&o->all[i].is_over)) finish(&o->all[i]);
 }
 
-static bool op_start(struct aside *self, void (*work)(void *ctx), void (*done)(void *ctx), void *ctx) {
-    struct osaside *o = (struct osaside *)self;
+static bool op_start(struct background *self, void (*work)(void *ctx), void (*done)(void *ctx), void *ctx) {
+    struct osbackground *o = (struct osbackground *)self;
     struct piece *p = NULL;
     for (uint32_t i = 0; i < WORKS_MAX && p == NULL; i++)
         if (!o->all[i].is_used) p = &o->all[i];
@@ -71,16 +71,16 @@ static bool op_start(struct aside *self, void (*work)(void *ctx), void (*done)(v
     return p->is_used;
 }
 
-static void op_settle(struct aside *self) {
-    struct osaside *o = (struct osaside *)self;
+static void op_settle(struct background *self) {
+    struct osbackground *o = (struct osbackground *)self;
     for (uint32_t i = 0; i < WORKS_MAX; i++)
         if (o->all[i].is_used) finish(&o->all[i]);
 }
 
-static const struct aside_ops ops = {op_start, op_settle};
+static const struct background_ops ops = {op_start, op_settle};
 
-enum err osaside_open(struct osloop *loop, struct osaside **ret, struct why *why) {
-    struct osaside *o = calloc(1, sizeof *o);
+enum err osbackground_open(struct osloop *loop, struct osbackground **ret, struct why *why) {
+    struct osbackground *o = calloc(1, sizeof *o);
     if (o == NULL) PANIC("no memory");
     o->port.ops = &ops;
     o->loop = loop;
@@ -96,7 +96,7 @@ enum err osaside_open(struct osloop *loop, struct osaside **ret, struct why *why
     return e;
 }
 
-void osaside_close(struct osaside *o) {
+void osbackground_close(struct osbackground *o) {
     if (o == NULL) return;
     op_settle(&o->port);
     osloop_unwatch(o->loop, o->watch);
@@ -104,6 +104,6 @@ void osaside_close(struct osaside *o) {
     free(o);
 }
 
-struct aside *osaside_port(struct osaside *o) {
+struct background *osbackground_port(struct osbackground *o) {
     return &o->port;
 }

@@ -6,10 +6,10 @@
 #include "err.h"
 #include "osloop.h"
 
-struct osaside;
+struct osbackground;
 
-CHECKED enum err osaside_open(struct osloop *loop, struct osaside **ret, struct why *why);
-void osaside_close(struct osaside *o); /* before the loop; waits for what is being done */
-struct aside *osaside_port(struct osaside *o);
+CHECKED enum err osbackground_open(struct osloop *loop, struct osbackground **ret, struct why *why);
+void osbackground_close(struct osbackground *o); /* before the loop; waits for what is being done */
+struct background *osbackground_port(struct osbackground *o);
 
 #endif

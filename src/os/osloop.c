@@ -58,7 +58,7 @@ static void turn_end(uv_check_t *h) {
     if (l->owner.pass != NULL) l->owner.pass(l->owner.ctx);
     l->again = false; /* whatever was asked for so far is done by the flush */
     osnet_flush(l);
-    int64_t due = osnet_patience(l);
+    int64_t due = osnet_expire(l);
     if (l->owner.next != NULL) {
         mono_time next = l->owner.next(l->owner.ctx);
         if (next.ms < due) due = next.ms;

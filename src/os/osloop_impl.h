@@ -133,7 +133,7 @@ void osloop_again(struct osloop *l); /* the next turn does not wait */
 
 extern const struct net_ops osnet_ops;
 void osnet_flush(struct osloop *l);       /* sends what was sent, tells of what failed */
-int64_t osnet_patience(struct osloop *l); /* ends what has taken too long; when the next one is due */
+int64_t osnet_expire(struct osloop *l);   /* ends what has taken too long; when the next one is due */
 bool osnet_has_unsent(struct osloop *l);
 void osnet_close_all(struct osloop *l);
 

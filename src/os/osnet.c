@@ -394,7 +394,7 @@ void osnet_flush(struct osloop *l) {
     l->dirty.count = rest;
 }
 
-int64_t osnet_patience(struct osloop *l) {
+int64_t osnet_expire(struct osloop *l) {
     int64_t now = osloop_mono_ms(), next = TIME_NEVER;
     uint32_t kept = 0;
     l->meeting_count = 0;

@@ -12,7 +12,7 @@
 
 #define PIECE_BYTES ((uintptr_t)256 << 10) /* so that the one who follows does not catch up with it */
 
-struct osahead {
+struct osprefault {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -28,7 +28,7 @@ static void make(uintptr_t at) {
 }
 
 static void *run(void *ctx) {
-    struct osahead *o = ctx;
+    struct osprefault *o = ctx;
     pthread_mutex_lock(&o->lock);
     while (!o->is_over) {
         if (o->made == o->wanted) {
@@ -48,9 +48,9 @@ static void *run(void *ctx) {
     return NULL;
 }
 
-struct osahead *osahead_open(size_t ahead_bytes) {
+struct osprefault *osprefault_open(size_t ahead_bytes) {
     REQUIRE(ahead_bytes >= PIECE_BYTES);
-    struct osahead *o = calloc(1, sizeof *o);
+    struct osprefault *o = calloc(1, sizeof *o);
     if (o == NULL) PANIC("no memory");
     o->ahead_bytes = ahead_bytes;
     ENSURE(pthread_mutex_init(&o->lock, NULL) == 0);
@@ -62,7 +62,7 @@ struct osahead *osahead_open(size_t ahead_bytes) {
     return NULL;
 }
 
-void osahead_reach(struct osahead *o, void *at) {
+void osprefault_reach(struct osprefault *o, void *at) {
     uintptr_t from = ((uintptr_t)at + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
     uintptr_t to = ((uintptr_t)at + o->ahead_bytes) / PIECE_BYTES * PIECE_BYTES;
     pthread_mutex_lock(&o->lock);
@@ -75,20 +75,20 @@ void osahead_reach(struct osahead *o, void *at) {
 }
 
 /* A piece as large as what should be ready shows where the heap will grow, and that there is room. It is not used. */
-void osahead_reach_heap(struct osahead *o) {
+void osprefault_reach_heap(struct osprefault *o) {
     void *next = malloc(o->ahead_bytes);
     if (next == NULL) return;
-    osahead_reach(o, next);
+    osprefault_reach(o, next);
     free(next);
 }
 
-void osahead_settle(struct osahead *o) {
+void osprefault_settle(struct osprefault *o) {
     pthread_mutex_lock(&o->lock);
     while (o->made != o->wanted || o->is_busy) pthread_cond_wait(&o->changed, &o->lock);
     pthread_mutex_unlock(&o->lock);
 }
 
-void osahead_close(struct osahead *o) {
+void osprefault_close(struct osprefault *o) {
     if (o == NULL) return;
     pthread_mutex_lock(&o->lock);
     o->is_over = true;

@@ -9,15 +9,15 @@
 
 #include <stddef.h>
 
-struct osahead;
+struct osprefault;
 
-struct osahead *osahead_open(size_t ahead_bytes); /* NULL = there is no thread to be had */
+struct osprefault *osprefault_open(size_t ahead_bytes); /* NULL = there is no thread to be had */
 /* Memory is used from `at` on, upwards, and mapped for at least the bytes ahead of it. */
-void osahead_reach(struct osahead *o, void *at);
+void osprefault_reach(struct osprefault *o, void *at);
 /* The same for what malloc gives next: for who takes everything from one heap. */
-void osahead_reach_heap(struct osahead *o);
+void osprefault_reach_heap(struct osprefault *o);
 /* Waits until what was asked for is ready. For tests: nobody else has to know. */
-void osahead_settle(struct osahead *o);
-void osahead_close(struct osahead *o); /* NULL is fine */
+void osprefault_settle(struct osprefault *o);
+void osprefault_close(struct osprefault *o); /* NULL is fine */
 
 #endif

@@ -166,7 +166,7 @@ static uint32_t texts_put(struct buf *b, const char *const *texts) {
 
 static enum err order_write(const struct proc_spec *s, const char *program, uint32_t uid, int *ret, struct why *why) {
     struct buf b;
-    struct keeper_order order = {.has_stdin = s->has_stdin || s->stdin_path != NULL, .limits = s->limits};
+    struct supervisor_order order = {.has_stdin = s->has_stdin || s->stdin_path != NULL, .limits = s->limits};
     buf_init(&b, ORDER_BYTES_MAX);
     buf_put(&b, &order, sizeof order);
     buf_put(&b, program, strlen(program) + 1);
@@ -203,12 +203,12 @@ static enum err uid_take(struct osproc *o, struct entry *e, struct why *why) {
 }
 
 /* Gives the order to a keeper that has nothing to do, or to a new one. */
-static enum err order_send(struct osproc *o, struct entry *e, const int fds[KEEPER_FD_COUNT], struct why *why) {
-    struct keeper_message order = {.word = KEEPER_ORDER}, call = {.word = KEEPER_NEW};
-    uint32_t count = fds[KEEPER_FD_IN] >= 0 ? KEEPER_FD_COUNT : KEEPER_FD_IN;
+static enum err order_send(struct osproc *o, struct entry *e, const int fds[SUPERVISOR_FD_COUNT], struct why *why) {
+    struct supervisor_message order = {.word = SUPERVISOR_ORDER}, call = {.word = SUPERVISOR_NEW};
+    uint32_t count = fds[SUPERVISOR_FD_IN] >= 0 ? SUPERVISOR_FD_COUNT : SUPERVISOR_FD_IN;
     while (o->idle.count > 0) {
         const struct idle *i = vec_at(&o->idle, --o->idle.count);
-        enum err err = oskeeper_send(i->control, &order, fds, count, why);
+        enum err err = ossupervisor_send(i->control, &order, fds, count, why);
         e->keeper = i->keeper;
         if (err == ERR_OK) return watch_new(o, e, WATCH_CONTROL, i->control, EPOLLIN, why);
         (void)close(i->control); /* it was killed while it waited */
@@ -216,9 +216,9 @@ static enum err order_send(struct osproc *o, struct entry *e, const int fds[KEEP
     e->keeper = 0;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail(why, "socketpair");
-    enum err err = oskeeper_send(o->nursery, &call, &pair[1], 1, why);
+    enum err err = ossupervisor_send(o->nursery, &call, &pair[1], 1, why);
     if (err == ERR_IO) o->is_gone = true;
-    if (err == ERR_OK) err = oskeeper_send(pair[0], &order, fds, count, why); /* it waits there for the keeper */
+    if (err == ERR_OK) err = ossupervisor_send(pair[0], &order, fds, count, why); /* it waits there for the keeper */
     (void)close(pair[1]);
     if (err == ERR_OK) return watch_new(o, e, WATCH_CONTROL, pair[0], EPOLLIN, why);
     (void)close(pair[0]);
@@ -226,24 +226,24 @@ static enum err order_send(struct osproc *o, struct entry *e, const int fds[KEEP
 }
 
 /* Our ends go into the entry, theirs into `theirs`; whoever fails half-way closes both. */
-static enum err pipes_make(struct osproc *o, struct entry *e, const struct proc_spec *s, int theirs[KEEPER_FD_COUNT],
-                           struct why *why) {
+static enum err pipes_make(struct osproc *o, struct entry *e, const struct proc_spec *s,
+                           int theirs[SUPERVISOR_FD_COUNT], struct why *why) {
     int pair[2];
     enum err err = ERR_OK;
     for (int stream = 0; stream < 2 && err == ERR_OK; stream++) {
         if (pipe2(pair, O_CLOEXEC) != 0) return fail(why, "pipe");
-        theirs[KEEPER_FD_OUT + stream] = pair[1];
+        theirs[SUPERVISOR_FD_OUT + stream] = pair[1];
         err = watch_new(o, e, (enum watch)stream, pair[0], EPOLLIN, why);
     }
     if (err == ERR_OK && s->has_stdin) {
         if (pipe2(pair, O_CLOEXEC) != 0) return fail(why, "pipe");
-        theirs[KEEPER_FD_IN] = pair[0];
+        theirs[SUPERVISOR_FD_IN] = pair[0];
         err = watch_new(o, e, WATCH_IN, pair[1], 0, why);
     }
     if (err != ERR_OK) return err;
     if (!s->has_stdin && s->stdin_path != NULL) {
-        theirs[KEEPER_FD_IN] = open(s->stdin_path, O_RDONLY | O_CLOEXEC);
-        if (theirs[KEEPER_FD_IN] < 0) return fail(why, s->stdin_path);
+        theirs[SUPERVISOR_FD_IN] = open(s->stdin_path, O_RDONLY | O_CLOEXEC);
+        if (theirs[SUPERVISOR_FD_IN] < 0) return fail(why, s->stdin_path);
     }
     return ERR_OK;
 }
@@ -269,12 +269,12 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     *e = (struct entry){.id = ++o->serial, .handler = *handler, .fds = {-1, -1, -1, -1}};
     map_put(&o->by_id, e->id, index);
     buf_init(&e->feed, FEED_BYTES_MAX);
-    int theirs[KEEPER_FD_COUNT] = {-1, -1, -1, -1};
+    int theirs[SUPERVISOR_FD_COUNT] = {-1, -1, -1, -1};
     err = pipes_make(o, e, spec, theirs, why);
     if (err == ERR_OK && spec->sandbox.own_uid) err = uid_take(o, e, why);
-    if (err == ERR_OK) err = order_write(spec, program, e->uid, &theirs[KEEPER_FD_ORDER], why);
+    if (err == ERR_OK) err = order_write(spec, program, e->uid, &theirs[SUPERVISOR_FD_ORDER], why);
     if (err == ERR_OK) err = order_send(o, e, theirs, why);
-    for (int i = 0; i < KEEPER_FD_COUNT; i++)
+    for (int i = 0; i < SUPERVISOR_FD_COUNT; i++)
         if (theirs[i] >= 0) (void)close(theirs[i]);
     if (err == ERR_OK)
         *ret = (proc_id){e->id};
@@ -317,19 +317,19 @@ static void op_pause(struct proc *p, proc_id id, bool on) {
     }
 }
 
-static void say(struct osproc *o, proc_id id, const struct keeper_message *m) {
+static void say(struct osproc *o, proc_id id, const struct supervisor_message *m) {
     const struct entry *e = find(o, id.v);
     if (e == NULL || e->fds[WATCH_CONTROL] < 0) return;
     (void)send(e->fds[WATCH_CONTROL], m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void op_signal(struct proc *p, proc_id id, int number) {
-    struct keeper_message m = {.word = KEEPER_SIGNAL, .signal = number};
+    struct supervisor_message m = {.word = SUPERVISOR_SIGNAL, .signal = number};
     say(of(p), id, &m);
 }
 
 static void op_kill_at(struct proc *p, proc_id id, int64_t mono_ms) {
-    struct keeper_message m = {.word = KEEPER_KILL_AT, .kill_at_ms = mono_ms};
+    struct supervisor_message m = {.word = SUPERVISOR_KILL_AT, .kill_at_ms = mono_ms};
     say(of(p), id, &m);
 }
 
@@ -378,11 +378,11 @@ static void hear_input(struct osproc *o, struct entry *e, uint32_t events) {
 }
 
 static void hear_control(struct osproc *o, struct entry *e) {
-    struct keeper_message m;
+    struct supervisor_message m;
     ssize_t got = recv(e->fds[WATCH_CONTROL], &m, sizeof m, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     bool is_told = got == (ssize_t)sizeof m;
-    if (is_told && m.word == KEEPER_BORN) {
+    if (is_told && m.word == SUPERVISOR_BORN) {
         e->keeper = m.pid;
         return;
     }
@@ -407,7 +407,7 @@ static void hear_control(struct osproc *o, struct entry *e) {
 static enum proc_port op_port_owner(struct proc *p, proc_id id, uint32_t port, struct why *why) {
     struct osproc *o = of(p);
     struct entry *e = find(o, id.v);
-    struct keeper_message m = {0};
+    struct supervisor_message m = {0};
     if (e == NULL || e->is_over) return PROC_PORT_UNKNOWN;
     if (e->keeper == 0 && recv(e->fds[WATCH_CONTROL], &m, sizeof m, MSG_PEEK) == (ssize_t)sizeof m) hear_control(o, e);
     return e->keeper != 0 ? oslisteners_owner(port, e->keeper, &e->port, why) : PROC_PORT_UNKNOWN;
@@ -473,7 +473,7 @@ bool osproc_is_well(const struct proc *p) {
 enum err osproc_open(const struct oscgroup *groups, struct proc **ret, struct why *why) {
     int nursery = -1;
     int32_t pid = 0;
-    enum err e = oskeeper_nursery(groups, &nursery, &pid, why);
+    enum err e = ossupervisor_fork_server(groups, &nursery, &pid, why);
     if (e != ERR_OK) return e;
     (void)signal(SIGPIPE, SIG_IGN);
     struct osproc *o = calloc(1, sizeof *o);

@@ -114,7 +114,8 @@ static enum walk walk_up(uint32_t pid, const struct u32vec *own) {
         if (is_in(own, pid)) return WALK_OUTSIDE;
         /* Of another user's processes /proc may tell nothing (hidepid); those that keep our jobs are not among them. */
         if (!above_read(pid, &row)) return kill((pid_t)pid, 0) != 0 && errno == EPERM ? WALK_OUTSIDE : WALK_BROKEN;
-        if (strcmp(row.name, OSKEEPER_NAME) == 0 || strcmp(row.name, OSKEEPER_NURSERY_NAME) == 0) return WALK_JOB;
+        if (strcmp(row.name, OSSUPERVISOR_NAME) == 0 || strcmp(row.name, OSSUPERVISOR_FORK_SERVER_NAME) == 0)
+            return WALK_JOB;
         pid = row.parent;
     }
     return WALK_BROKEN;

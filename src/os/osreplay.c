@@ -25,15 +25,15 @@
 extern char **environ;
 
 struct recall {
-    recall_id id; /* 0 = free */
-    struct osrecall *owner;
+    replay_id id; /* 0 = free */
+    struct osreplay *owner;
     int fd;
     watch_id watch;
-    struct recall_handler handler;
+    struct replay_handler handler;
 };
 
-struct osrecall {
-    struct recaller recaller; /* first: the interface's pointer is ours */
+struct osreplay {
+    struct replayer recaller; /* first: the interface's pointer is ours */
     struct osloop *loop;
     char *dir;
     uint64_t id_last;
@@ -50,7 +50,7 @@ struct starting { /* the thread's own */
 };
 
 static void spawn_and_wait(const struct starting *x) {
-    static char self[] = "/proc/self/exe", name[] = "reeve", child[] = OSRECALL_CHILD;
+    static char self[] = "/proc/self/exe", name[] = "reeve", child[] = OSREPLAY_CHILD;
     char numbers[4][ARG_BYTES];
     memcpy(numbers, x->numbers, sizeof numbers);
     char *argv[ARGS + 2] = {name, child, x->dir, numbers[0], numbers[1], numbers[2], numbers[3], NULL};
@@ -86,7 +86,7 @@ static bool thread_start(struct starting *x) {
     return well;
 }
 
-static bool child_start(const struct osrecall *o, const struct recall_spec *spec, int fd) {
+static bool child_start(const struct osreplay *o, const struct replay_spec *spec, int fd) {
     struct starting *x = malloc(sizeof *x);
     char *dir = strdup(o->dir);
     if (x == NULL || dir == NULL) PANIC("no memory");
@@ -101,7 +101,7 @@ static bool child_start(const struct osrecall *o, const struct recall_spec *spec
 
 /* ---- the calls ---- */
 
-static struct recall *recall_of(struct osrecall *o, recall_id id) {
+static struct recall *recall_of(struct osreplay *o, replay_id id) {
     for (uint32_t i = 0; i < RECALLS_MAX; i++)
         if (id.v != 0 && o->all[i].id.v == id.v) return &o->all[i];
     return NULL;
@@ -115,9 +115,9 @@ static void let_go(struct recall *r) {
 
 static void readable(void *ctx, unsigned when) {
     struct recall *r = ctx;
-    struct osrecall *o = r->owner;
-    struct recall_handler h = r->handler;
-    recall_id id = r->id;
+    struct osreplay *o = r->owner;
+    struct replay_handler h = r->handler;
+    replay_id id = r->id;
     (void)when;
     ssize_t n = read(r->fd, o->space, READ_BYTES);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -129,50 +129,50 @@ static void readable(void *ctx, unsigned when) {
     h.ended(h.ctx, id);
 }
 
-static recall_id op_start(struct recaller *self, const struct recall_spec *spec, const struct recall_handler *h) {
-    struct osrecall *o = (struct osrecall *)self;
+static replay_id op_start(struct replayer *self, const struct replay_spec *spec, const struct replay_handler *h) {
+    struct osreplay *o = (struct osreplay *)self;
     struct recall *r = NULL;
     struct why why;
     int fds[2];
     for (uint32_t i = 0; i < RECALLS_MAX && r == NULL; i++)
         if (o->all[i].id.v == 0) r = &o->all[i];
-    if (r == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return (recall_id){0};
+    if (r == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return (replay_id){0};
     *r = (struct recall){.owner = o, .fd = fds[0], .handler = *h};
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
     if (osloop_watch(o->loop, fds[0], OSLOOP_READABLE, readable, r, &r->watch, &why) != ERR_OK ||
         !child_start(o, spec, fds[1])) {
         (void)close(fds[1]);
         let_go(r);
-        return (recall_id){0};
+        return (replay_id){0};
     }
     r->id.v = ++o->id_last;
     return r->id;
 }
 
-static void op_upto(struct recaller *self, recall_id id, uint64_t lsn) {
-    struct recall *r = recall_of((struct osrecall *)self, id);
+static void op_upto(struct replayer *self, replay_id id, uint64_t lsn) {
+    struct recall *r = recall_of((struct osreplay *)self, id);
     uint8_t bytes[8];
     for (uint32_t i = 0; i < 8; i++) bytes[i] = (uint8_t)(lsn >> (8 * i));
     /* A few words fit into any socket; a child that is gone is told of by the end of it. */
     if (r != NULL) (void)!send(r->fd, bytes, sizeof bytes, MSG_NOSIGNAL);
 }
 
-static void op_pause(struct recaller *self, recall_id id, bool on) {
-    struct recall *r = recall_of((struct osrecall *)self, id);
+static void op_pause(struct replayer *self, replay_id id, bool on) {
+    struct recall *r = recall_of((struct osreplay *)self, id);
     if (r != NULL) osloop_watch_set(r->owner->loop, r->watch, on ? 0 : OSLOOP_READABLE);
 }
 
-static void op_stop(struct recaller *self, recall_id id) {
-    struct recall *r = recall_of((struct osrecall *)self, id);
+static void op_stop(struct replayer *self, replay_id id) {
+    struct recall *r = recall_of((struct osreplay *)self, id);
     if (r != NULL) let_go(r);
 }
 
-static const struct recaller_ops ops = {op_start, op_upto, op_pause, op_stop};
+static const struct replayer_ops ops = {op_start, op_upto, op_pause, op_stop};
 
 /* ---- life ---- */
 
-struct osrecall *osrecall_open(struct osloop *loop, const char *data_dir) {
-    struct osrecall *o = calloc(1, sizeof *o);
+struct osreplay *osreplay_open(struct osloop *loop, const char *data_dir) {
+    struct osreplay *o = calloc(1, sizeof *o);
     if (o == NULL) PANIC("no memory");
     o->recaller.ops = &ops;
     o->loop = loop;
@@ -181,7 +181,7 @@ struct osrecall *osrecall_open(struct osloop *loop, const char *data_dir) {
     return o;
 }
 
-void osrecall_close(struct osrecall *o) {
+void osreplay_close(struct osreplay *o) {
     if (o == NULL) return;
     for (uint32_t i = 0; i < RECALLS_MAX; i++)
         if (o->all[i].id.v != 0) let_go(&o->all[i]);
@@ -189,6 +189,6 @@ void osrecall_close(struct osrecall *o) {
     free(o);
 }
 
-struct recaller *osrecall_recaller(struct osrecall *o) {
+struct replayer *osreplay_replayer(struct osreplay *o) {
     return &o->recaller;
 }

@@ -9,12 +9,12 @@
 
 /* The first argument of the child; then: directory, LSN, ordinal, flow, most. It is told how far to go on its standard
  * input, 8 bytes little-endian each time, and tells on its standard output. */
-#define OSRECALL_CHILD "--child-recall"
+#define OSREPLAY_CHILD "--child-recall"
 
-struct osrecall;
+struct osreplay;
 
-struct osrecall *osrecall_open(struct osloop *loop, const char *data_dir);
-void osrecall_close(struct osrecall *o); /* before the loop; whoever still reads ends */
-struct recaller *osrecall_recaller(struct osrecall *o);
+struct osreplay *osreplay_open(struct osloop *loop, const char *data_dir);
+void osreplay_close(struct osreplay *o); /* before the loop; whoever still reads ends */
+struct replayer *osreplay_replayer(struct osreplay *o);
 
 #endif

@@ -76,15 +76,16 @@ static void signal_below(pid_t root, const struct u32vec *skip, int number) {
 
 union fd_room {
     struct cmsghdr align;
-    char bytes[CMSG_SPACE(KEEPER_FD_COUNT * sizeof(int))];
+    char bytes[CMSG_SPACE(SUPERVISOR_FD_COUNT * sizeof(int))];
 };
 
-enum err oskeeper_send(int socket, const struct keeper_message *m, const int *fds, uint32_t count, struct why *why) {
+enum err ossupervisor_send(int socket, const struct supervisor_message *m, const int *fds, uint32_t count,
+                           struct why *why) {
     union fd_room room = {0};
-    struct keeper_message copy = *m;
+    struct supervisor_message copy = *m;
     struct iovec data = {&copy, sizeof copy};
     struct msghdr head = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &room};
-    REQUIRE(count > 0 && count <= KEEPER_FD_COUNT);
+    REQUIRE(count > 0 && count <= SUPERVISOR_FD_COUNT);
     head.msg_controllen = CMSG_SPACE(count * sizeof(int));
     struct cmsghdr *rights = CMSG_FIRSTHDR(&head);
     rights->cmsg_level = SOL_SOCKET;
@@ -97,11 +98,11 @@ enum err oskeeper_send(int socket, const struct keeper_message *m, const int *fd
 }
 
 /* 1: a message, and descriptors that are now ours (-1 = none); 0: nothing yet; -1: the other side is gone. */
-static int message_take(int socket, struct keeper_message *ret, int ret_fds[KEEPER_FD_COUNT]) {
+static int message_take(int socket, struct supervisor_message *ret, int ret_fds[SUPERVISOR_FD_COUNT]) {
     union fd_room room;
     struct iovec data = {ret, sizeof *ret};
     struct msghdr head = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &room, .msg_controllen = sizeof room};
-    for (int i = 0; i < KEEPER_FD_COUNT; i++) ret_fds[i] = -1;
+    for (int i = 0; i < SUPERVISOR_FD_COUNT; i++) ret_fds[i] = -1;
     ssize_t got = recvmsg(socket, &head, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (got != (ssize_t)sizeof *ret) return -1;
@@ -109,19 +110,19 @@ static int message_take(int socket, struct keeper_message *ret, int ret_fds[KEEP
     if (rights != NULL && rights->cmsg_type == SCM_RIGHTS) {
         size_t bytes = rights->cmsg_len - CMSG_LEN(0);
         memcpy(ret_fds, CMSG_DATA(rights),
-               bytes < sizeof(int) * KEEPER_FD_COUNT ? bytes : sizeof(int) * KEEPER_FD_COUNT);
+               bytes < sizeof(int) * SUPERVISOR_FD_COUNT ? bytes : sizeof(int) * SUPERVISOR_FD_COUNT);
     }
     return 1;
 }
 
-static void fds_close(const int fds[KEEPER_FD_COUNT]) {
-    for (int i = 0; i < KEEPER_FD_COUNT; i++)
+static void fds_close(const int fds[SUPERVISOR_FD_COUNT]) {
+    for (int i = 0; i < SUPERVISOR_FD_COUNT; i++)
         if (fds[i] >= 0) (void)close(fds[i]);
 }
 
 /* ---- a keeper ---- */
 
-struct keeper {
+struct supervisor {
     int control, signals; /* control -1: the worker is gone */
     bool is_busy;         /* with what follows */
     pid_t job;
@@ -146,9 +147,9 @@ struct job {
 };
 
 static void job_streams(const struct job *j) {
-    if (j->has_stdin) (void)dup2(j->fds[KEEPER_FD_IN], STDIN_FILENO); /* else the nursery's /dev/null */
-    (void)dup2(j->fds[KEEPER_FD_OUT], STDOUT_FILENO);
-    (void)dup2(j->fds[KEEPER_FD_ERR], STDERR_FILENO);
+    if (j->has_stdin) (void)dup2(j->fds[SUPERVISOR_FD_IN], STDIN_FILENO); /* else the nursery's /dev/null */
+    (void)dup2(j->fds[SUPERVISOR_FD_OUT], STDOUT_FILENO);
+    (void)dup2(j->fds[SUPERVISOR_FD_ERR], STDERR_FILENO);
 }
 
 /* Along PATH, for a program that is to be looked for in a sandbox. */
@@ -224,7 +225,7 @@ static char **texts_take(struct arena *arena, char **at, uint32_t count) {
     return list;
 }
 
-static int *keeper_told(struct keeper *k) {
+static int *supervisor_told(struct supervisor *k) {
     if (k->told == NULL)
         k->told = mmap(NULL, sizeof *k->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ENSURE(k->told != MAP_FAILED);
@@ -232,13 +233,13 @@ static int *keeper_told(struct keeper *k) {
 }
 
 /* The pid, or 0 when it could not be started; the words for the user then stand in its error output. */
-static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
+static pid_t job_start(struct supervisor *k, const int fds[SUPERVISOR_FD_COUNT]) {
     struct stat st;
     struct arena arena;
-    ENSURE(fstat(fds[KEEPER_FD_ORDER], &st) == 0);
-    char *whole = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[KEEPER_FD_ORDER], 0);
+    ENSURE(fstat(fds[SUPERVISOR_FD_ORDER], &st) == 0);
+    char *whole = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[SUPERVISOR_FD_ORDER], 0);
     ENSURE(whole != MAP_FAILED);
-    struct keeper_order order;
+    struct supervisor_order order;
     memcpy(&order, whole, sizeof order);
     char *text = whole + sizeof order;
     struct job j = {.fds = fds, .has_stdin = order.has_stdin != 0, .group = &k->group};
@@ -255,14 +256,14 @@ static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     if (order.limits.pids != 0 && order.sandbox.is_on) order.limits.pids++; /* the sandbox's own process */
     pid_t pid = 0;
     if (oscgroup_begin(k->groups, &order.limits, &k->group, &why) != ERR_OK)
-        (void)dprintf(fds[KEEPER_FD_ERR], "reeve: cannot run %s: %s\n", j.program, why.text);
+        (void)dprintf(fds[SUPERVISOR_FD_ERR], "reeve: cannot run %s: %s\n", j.program, why.text);
     else if (ossandbox_is_any(&order.sandbox))
-        pid = job_spawn_boxed(&j, keeper_told(k), &code);
+        pid = job_spawn_boxed(&j, supervisor_told(k), &code);
     else
         pid = job_spawn(&j, &code);
     k->is_boxed = order.sandbox.is_on != 0;
     if (code != 0) {
-        (void)dprintf(fds[KEEPER_FD_ERR], "reeve: cannot run %s: %s\n", j.program, strerrordesc_np(code));
+        (void)dprintf(fds[SUPERVISOR_FD_ERR], "reeve: cannot run %s: %s\n", j.program, strerrordesc_np(code));
         if (pid > 0) (void)waitpid(pid, NULL, 0);
         pid = 0;
     }
@@ -271,19 +272,19 @@ static pid_t job_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
     return pid;
 }
 
-static void keeper_start(struct keeper *k, const int fds[KEEPER_FD_COUNT]) {
-    *k = (struct keeper){.control = k->control,
-                         .signals = k->signals,
-                         .groups = k->groups,
-                         .told = k->told,
-                         .is_busy = true,
-                         .kill_at_ms = TIME_NEVER};
+static void supervisor_start(struct supervisor *k, const int fds[SUPERVISOR_FD_COUNT]) {
+    *k = (struct supervisor){.control = k->control,
+                             .signals = k->signals,
+                             .groups = k->groups,
+                             .told = k->told,
+                             .is_busy = true,
+                             .kill_at_ms = TIME_NEVER};
     k->job = job_start(k, fds);
     if (k->job <= 0) k->status = EXIT_CANNOT_RUN << 8;
 }
 
-static void keeper_say_ended(struct keeper *k) {
-    struct keeper_message m = {.word = KEEPER_ENDED};
+static void supervisor_say_ended(struct supervisor *k) {
+    struct supervisor_message m = {.word = SUPERVISOR_ENDED};
     if (WIFSIGNALED(k->status))
         m.exit_signal = (uint32_t)WTERMSIG(k->status);
     else
@@ -300,7 +301,7 @@ static uint64_t us_of(struct timeval t) {
 }
 
 /* True when no child is left. */
-static bool keeper_reap(struct keeper *k) {
+static bool supervisor_reap(struct supervisor *k) {
     int status = 0;
     pid_t pid;
     struct rusage usage;
@@ -315,9 +316,9 @@ static bool keeper_reap(struct keeper *k) {
     return pid < 0 && errno == ECHILD;
 }
 
-static void keeper_hear(struct keeper *k) {
-    struct keeper_message m;
-    int fds[KEEPER_FD_COUNT];
+static void supervisor_hear(struct supervisor *k) {
+    struct supervisor_message m;
+    int fds[SUPERVISOR_FD_COUNT];
     int got = message_take(k->control, &m, fds);
     if (got < 0) { /* the worker is gone, or has closed us */
         k->is_killing = true;
@@ -326,10 +327,10 @@ static void keeper_hear(struct keeper *k) {
         return;
     }
     if (got == 0) return;
-    if (m.word == KEEPER_ORDER && !k->is_busy) {
-        keeper_start(k, fds);
+    if (m.word == SUPERVISOR_ORDER && !k->is_busy) {
+        supervisor_start(k, fds);
     } else if (k->is_busy) {
-        if (m.word == KEEPER_KILL_AT)
+        if (m.word == SUPERVISOR_KILL_AT)
             k->kill_at_ms = m.kill_at_ms;
         else if (m.signal == SIGKILL)
             k->is_killing = true;
@@ -339,7 +340,7 @@ static void keeper_hear(struct keeper *k) {
     fds_close(fds);
 }
 
-static int keeper_wait_ms(const struct keeper *k) {
+static int supervisor_wait_ms(const struct supervisor *k) {
     if (!k->is_busy) return -1;
     if (k->is_killing) return ROUND_MS;
     if (k->oom_rounds > 0) return OOM_ROUND_MS;
@@ -350,40 +351,40 @@ static int keeper_wait_ms(const struct keeper *k) {
 
 /* A group of version 1 whose memory is short loses one process; the rest of the job goes with it, as soon as we see
  * it: the word comes before the kill. */
-static void keeper_look_for_oom(struct keeper *k) {
+static void supervisor_look_for_oom(struct supervisor *k) {
     k->oom_rounds--;
     if (oscgroup_is_oom(&k->group)) k->is_killing = true;
 }
 
 static _Noreturn void keep(const struct oscgroup *groups, int signals, int control) {
-    struct keeper k = {
+    struct supervisor k = {
         .control = control, .signals = signals, .kill_at_ms = TIME_NEVER, .groups = groups, .group = {.oom = -1}};
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)prctl(PR_SET_NAME, OSKEEPER_NAME);
-    struct keeper_message born = {.word = KEEPER_BORN, .pid = getpid()};
+    (void)prctl(PR_SET_NAME, OSSUPERVISOR_NAME);
+    struct supervisor_message born = {.word = SUPERVISOR_BORN, .pid = getpid()};
     (void)send(control, &born, sizeof born, MSG_NOSIGNAL);
     for (;;) {
-        if (k.is_busy && keeper_reap(&k)) keeper_say_ended(&k);
+        if (k.is_busy && supervisor_reap(&k)) supervisor_say_ended(&k);
         if (!k.is_busy && k.control < 0) _exit(0);
         if (k.is_busy && (k.is_killing || k.kill_at_ms <= now_ms())) {
             k.is_killing = true;
             oscgroup_kill(&k.group);
             signal_below(getpid(), NULL, SIGKILL);
         }
-        if (k.is_busy && k.oom_rounds > 0 && !k.is_killing) keeper_look_for_oom(&k);
+        if (k.is_busy && k.oom_rounds > 0 && !k.is_killing) supervisor_look_for_oom(&k);
         struct pollfd polls[3] = {{.fd = k.control, .events = POLLIN},
                                   {.fd = k.signals, .events = POLLIN},
                                   {.fd = k.group.oom, .events = POLLIN}};
-        if (poll(polls, 3, keeper_wait_ms(&k)) <= 0) continue;
+        if (poll(polls, 3, supervisor_wait_ms(&k)) <= 0) continue;
         if (polls[1].revents != 0) signals_drain(k.signals);
         if (polls[2].revents != 0 && eventfd_read(k.group.oom, &(eventfd_t){0}) == 0) k.oom_rounds = OOM_ROUNDS;
-        if (polls[0].revents != 0) keeper_hear(&k);
+        if (polls[0].revents != 0) supervisor_hear(&k);
     }
 }
 
 /* ---- the nursery ---- */
 
-struct nursery {
+struct fork_server {
     int socket, signals;
     struct u32vec keepers; /* pids */
     bool has_orphans;      /* a keeper died without having ended its job */
@@ -391,7 +392,7 @@ struct nursery {
     const struct oscgroup *groups;
 };
 
-static void nursery_reap(struct nursery *n) {
+static void fork_server_reap(struct fork_server *n) {
     int status = 0;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
@@ -407,7 +408,7 @@ static void nursery_reap(struct nursery *n) {
 }
 
 /* Its own children that are no keepers came from dead ones. */
-static void nursery_sweep(struct nursery *n) {
+static void fork_server_sweep(struct fork_server *n) {
     struct u32vec pids = {0};
     osprocs_below(getpid(), &n->keepers, &pids);
     for (uint32_t i = 0; i < pids.count; i++) (void)kill((pid_t)pids.at[i], SIGKILL);
@@ -419,9 +420,9 @@ static void nursery_sweep(struct nursery *n) {
 }
 
 /* False when the worker is gone. */
-static bool nursery_hear(struct nursery *n) {
-    struct keeper_message m;
-    int fds[KEEPER_FD_COUNT];
+static bool fork_server_hear(struct fork_server *n) {
+    struct supervisor_message m;
+    int fds[SUPERVISOR_FD_COUNT];
     int got = message_take(n->socket, &m, fds);
     if (got <= 0) return got == 0;
     pid_t pid = fork();
@@ -435,7 +436,7 @@ static bool nursery_hear(struct nursery *n) {
     return true;
 }
 
-static _Noreturn void nursery_end(struct nursery *n) {
+static _Noreturn void fork_server_end(struct fork_server *n) {
     do {
         signal_below(getpid(), NULL, SIGKILL);
         struct pollfd wait = {.fd = n->signals, .events = POLLIN};
@@ -448,10 +449,10 @@ static _Noreturn void nursery_end(struct nursery *n) {
     _exit(0);
 }
 
-static _Noreturn void nursery_run(const struct oscgroup *groups, int socket) {
+static _Noreturn void fork_server_run(const struct oscgroup *groups, int socket) {
     (void)setsid(); /* a Ctrl-C at the terminal is for the worker, which stops its jobs with grace */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)prctl(PR_SET_NAME, OSKEEPER_NURSERY_NAME);
+    (void)prctl(PR_SET_NAME, OSSUPERVISOR_FORK_SERVER_NAME);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     ENSURE(null >= 0);
     (void)dup2(null, STDIN_FILENO);
@@ -459,25 +460,25 @@ static _Noreturn void nursery_run(const struct oscgroup *groups, int socket) {
     ENSURE(dup2(socket, 3) == 3);
     ENSURE(fcntl(3, F_SETFD, FD_CLOEXEC) == 0);
     (void)close_range(4, ~0U, 0); /* nothing of the worker's is held open by us */
-    struct nursery n = {.socket = 3, .signals = signals_take(), .groups = groups};
+    struct fork_server n = {.socket = 3, .signals = signals_take(), .groups = groups};
     for (;;) {
         struct pollfd polls[2] = {{.fd = n.socket, .events = POLLIN}, {.fd = n.signals, .events = POLLIN}};
         int count = poll(polls, 2, n.has_orphans ? ROUND_MS : -1);
         if (count > 0 && polls[1].revents != 0) signals_drain(n.signals);
-        nursery_reap(&n);
-        if (n.has_orphans) nursery_sweep(&n);
-        if (count > 0 && polls[0].revents != 0 && !nursery_hear(&n)) nursery_end(&n);
+        fork_server_reap(&n);
+        if (n.has_orphans) fork_server_sweep(&n);
+        if (count > 0 && polls[0].revents != 0 && !fork_server_hear(&n)) fork_server_end(&n);
     }
 }
 
-enum err oskeeper_nursery(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why) {
+enum err ossupervisor_fork_server(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return why_set(why, ERR_IO, "socketpair: %s", strerrordesc_np(errno));
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(pair[0]);
-        nursery_run(groups, pair[1]);
+        fork_server_run(groups, pair[1]);
     }
     (void)close(pair[1]);
     if (pid < 0) {

@@ -20,22 +20,22 @@
 #include "proc.h"
 
 /* By these names others know them: osprocs.h. */
-#define OSKEEPER_NAME "reeve-keeper"
-#define OSKEEPER_NURSERY_NAME "reeve-nursery"
+#define OSSUPERVISOR_NAME "reeve-keeper"
+#define OSSUPERVISOR_FORK_SERVER_NAME "reeve-nursery"
 
 /* Words arrive in order, so one that comes after the end of its job finds the keeper idle, and is ignored. One process
  * image writes and reads these (the keeper is a fork of it), so plain structs may travel. */
-enum keeper_word {
-    KEEPER_NEW = 1, /* to the nursery, with the keeper's end of its control socket */
-    KEEPER_ORDER,   /* with descriptors: run this */
-    KEEPER_SIGNAL,
-    KEEPER_KILL_AT,
-    KEEPER_ENDED, /* from the keeper; it is free again */
-    KEEPER_BORN,  /* from the keeper, its first word: `pid` */
+enum supervisor_word {
+    SUPERVISOR_NEW = 1, /* to the nursery, with the keeper's end of its control socket */
+    SUPERVISOR_ORDER,   /* with descriptors: run this */
+    SUPERVISOR_SIGNAL,
+    SUPERVISOR_KILL_AT,
+    SUPERVISOR_ENDED, /* from the keeper; it is free again */
+    SUPERVISOR_BORN,  /* from the keeper, its first word: `pid` */
 };
 
-struct keeper_message {
-    uint32_t word; /* enum keeper_word */
+struct supervisor_message {
+    uint32_t word; /* enum supervisor_word */
     int32_t signal;
     int32_t pid;
     int64_t kill_at_ms; /* monotonic */
@@ -45,22 +45,23 @@ struct keeper_message {
 
 /* What an order's first descriptor holds, a memory file: this, then texts, each with its zero: program, workdir, argv,
  * env, those of the sandbox. */
-struct keeper_order {
+struct supervisor_order {
     uint32_t argc, envc;
     uint32_t has_stdin;
     struct proc_limits limits;
     struct ossandbox_order sandbox;
 };
-enum keeper_fd { KEEPER_FD_ORDER, KEEPER_FD_OUT, KEEPER_FD_ERR, KEEPER_FD_IN, KEEPER_FD_COUNT };
+enum supervisor_fd { SUPERVISOR_FD_ORDER, SUPERVISOR_FD_OUT, SUPERVISOR_FD_ERR, SUPERVISOR_FD_IN, SUPERVISOR_FD_COUNT };
 
 struct oscgroup;
 
 /* Forks the nursery; it and its keepers use copies of `groups` (NULL: there are none). `ret_socket` is where new
  * keepers are asked for; its end tells the nursery that the worker is gone. */
-CHECKED enum err oskeeper_nursery(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid, struct why *why);
+CHECKED enum err ossupervisor_fork_server(const struct oscgroup *groups, int *ret_socket, int32_t *ret_pid,
+                                          struct why *why);
 
 /* A message with descriptors. ERR_BUSY: not now; ERR_IO: nobody is there. */
-CHECKED enum err oskeeper_send(int socket, const struct keeper_message *m, const int *fds, uint32_t count,
-                               struct why *why);
+CHECKED enum err ossupervisor_send(int socket, const struct supervisor_message *m, const int *fds, uint32_t count,
+                                   struct why *why);
 
 #endif

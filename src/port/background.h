@@ -8,15 +8,15 @@
 
 #include <stdbool.h>
 
-struct aside {
-    const struct aside_ops *ops;
+struct background {
+    const struct background_ops *ops;
 };
 
-struct aside_ops {
+struct background_ops {
     /* False: too much is being done already. */
-    bool (*start)(struct aside *a, void (*work)(void *ctx), void (*done)(void *ctx), void *ctx);
+    bool (*start)(struct background *a, void (*work)(void *ctx), void (*done)(void *ctx), void *ctx);
     /* Waits until nothing is being done any more, and calls each `done`. For who closes; tell it to end first. */
-    void (*settle)(struct aside *a);
+    void (*settle)(struct background *a);
 };
 
 #endif

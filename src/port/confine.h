@@ -1,4 +1,4 @@
-/* confine.h: a process gives up what it does not need, for good: for programs of ours that read strangers' bytes.
+/* confine.h: a process gives up what it does not need, for good: for programs of ours that read unauthenticated' bytes.
  *
  * One implementation, os/osconfine.c. Children of src/child get it in their `struct child_world`. */
 #ifndef REEVE_CONFINE_H

@@ -11,31 +11,33 @@
 
 #include "slice.h"
 
-typedef struct { uint64_t v; } recall_id; /* 0 = none; never used again */
+typedef struct {
+    uint64_t v;
+} replay_id; /* 0 = none; never used again */
 
-struct recall_spec { /* as recount_spec */
+struct replay_spec { /* as event_replay_spec */
     uint64_t after_lsn;
     uint32_t after_ordinal;
     uint64_t flow;
     uint32_t most;
 };
 
-struct recall_handler {
-    void (*told)(void *ctx, recall_id id, struct slice bytes); /* valid during the call */
-    void (*ended)(void *ctx, recall_id id);                    /* by itself, well or not; not after stop */
+struct replay_handler {
+    void (*told)(void *ctx, replay_id id, struct slice bytes); /* valid during the call */
+    void (*ended)(void *ctx, replay_id id);                    /* by itself, well or not; not after stop */
     void *ctx;
 };
 
-struct recaller {
-    const struct recaller_ops *ops;
+struct replayer {
+    const struct replayer_ops *ops;
 };
 
-struct recaller_ops {
+struct replayer_ops {
     /* It begins when it is told how far. 0: too many are at work, or the machine has no room. */
-    recall_id (*start)(struct recaller *r, const struct recall_spec *spec, const struct recall_handler *h);
-    void (*upto)(struct recaller *r, recall_id id, uint64_t lsn); /* goes on up to this record; rising */
-    void (*pause)(struct recaller *r, recall_id id, bool on);     /* while on, nothing is told */
-    void (*stop)(struct recaller *r, recall_id id);               /* fine with one that has ended */
+    replay_id (*start)(struct replayer *r, const struct replay_spec *spec, const struct replay_handler *h);
+    void (*upto)(struct replayer *r, replay_id id, uint64_t lsn); /* goes on up to this record; rising */
+    void (*pause)(struct replayer *r, replay_id id, bool on);     /* while on, nothing is told */
+    void (*stop)(struct replayer *r, replay_id id);               /* fine with one that has ended */
 };
 
 #endif

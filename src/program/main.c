@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
     streams_open();
     mutant_set();
     const struct child_world of_child = {.confine = &osconfine};
-    if (recall_is(argc, argv)) return recall_run(argv);
+    if (replay_child_is(argc, argv)) return replay_child_run(argv);
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .clock = osclock(),

@@ -70,18 +70,18 @@ static enum err out_more(struct byte_sink *s, const void *from, size_t len, stru
     return ERR_OK;
 }
 
-bool recall_is(int argc, char **argv) {
-    return argc == 7 && strcmp(argv[1], OSRECALL_CHILD) == 0;
+bool replay_child_is(int argc, char **argv) {
+    return argc == 7 && strcmp(argv[1], OSREPLAY_CHILD) == 0;
 }
 
-int recall_run(char **argv) {
+int replay_child_run(char **argv) {
     struct disk *disk;
     struct why why = {{0}}, ignored;
     struct byte_sink out = {out_more};
     pthread_t thread;
-    struct recount_spec spec = {.after = {strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10)},
-                                .flow = strtoull(argv[5], NULL, 10),
-                                .most = (uint32_t)strtoul(argv[6], NULL, 10)};
+    struct event_replay_spec spec = {.after = {strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10)},
+                                     .flow = strtoull(argv[5], NULL, 10),
+                                     .most = (uint32_t)strtoul(argv[6], NULL, 10)};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* of the thread that waits for us, which goes with its process */
     oschild_background();
     if (osdisk_open(argv[2], &disk, &why) != ERR_OK) {
@@ -89,14 +89,14 @@ int recall_run(char **argv) {
         return 1;
     }
     if (pthread_create(&thread, NULL, listen_on, NULL) != 0) PANIC("no thread");
-    struct recount *r = recount_new(disk, &spec, &out);
+    struct event_replay *r = event_replay_new(disk, &spec, &out);
     enum err e = ERR_OK;
     for (uint64_t upto = 0; e == ERR_OK;) {
         upto = next_upto(upto);
-        e = recount_upto(r, upto, &why);
+        e = event_replay_upto(r, upto, &why);
     }
-    (void)!recount_fail(r, &why, &ignored);
-    recount_free(r);
+    (void)!event_replay_fail(r, &why, &ignored);
+    event_replay_free(r);
     osdisk_close(disk);
     return 1;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-bool recall_is(int argc, char **argv); /* these are its arguments; then main has nothing else to do */
-int recall_run(char **argv);           /* its exit code */
+bool replay_child_is(int argc, char **argv); /* these are its arguments; then main has nothing else to do */
+int replay_child_run(char **argv);           /* its exit code */
 
 #endif

@@ -45,8 +45,8 @@ struct serve {
     struct settings settings;
     struct disk *disk;
     struct osloop *loop;
-    struct osrecall *recall; /* tells events of the past again */
-    struct osaside *aside;
+    struct osreplay *recall; /* tells events of the past again */
+    struct osbackground *aside;
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -58,14 +58,14 @@ struct serve {
     watch_id child_watch;
     uint32_t archive_days;
 
-    struct handover handover; /* of `reeve up --playground`; no control = there is none */
-    struct plug plug;
+    struct inherited_fds handover; /* of `reeve up --playground`; no control = there is none */
+    struct kill_switch plug;
     struct orion_options orion;
     struct titan_options titan;
     char titan_address[OSLOOP_ADDRESS_MAX]; /* of its listener, as jobs are told */
     struct resp_options resp;
-    struct serve_members members_place;
-    struct members *members;            /* Titan's own workers; NULL = its protocol is not spoken here */
+    struct serve_titan_peers members_place;
+    struct titan_peers *members;        /* Titan's own workers; NULL = its protocol is not spoken here */
     char socket[SETTING_TEXT_MAX + 32]; /* where they attach; empty = there is none */
     bool kill_asked, kill_told;         /* asked: in the last pass; what it sent is out by the next */
 
@@ -368,14 +368,15 @@ static void members_line(void *ctx, const char *line) {
 /* Their agents come by the Unix socket, whose caller needs no token and no certificate. */
 static void members_open(struct serve *v, const char *build) {
     if (setting_text(&v->settings, SETTING_titan_listen)[0] == 0) return;
-    v->members_place = (struct serve_members){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
-    v->members = serve_members_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
+    v->members_place = (struct serve_titan_peers){v->server, setting_text(&v->settings, SETTING_data), members_line, v};
+    v->members =
+        serve_titan_peers_open(&v->members_place, v->loop, v->socket, v->titan.tenant, build, &v->settings.limits);
 }
 
 static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
                           struct buf *ret) {
     const struct serve *v = ctx;
-    members_hear(v->members, conn, address, opcode, body, ret);
+    titan_peers_hear(v->members, conn, address, opcode, body, ret);
 }
 
 /* ---- RESP ---- */
@@ -408,23 +409,23 @@ static enum err resp_listen(struct serve *v, struct why *why) {
 
 /* ---- the playground ---- */
 
-static enum err plug_open(struct serve *v, struct why *why) {
-    struct handover *h = &v->handover;
-    if (!handover_take(h)) return ERR_OK;
-    v->plug = (struct plug){.killed = h->killed, .kills = h->kills, .pid = (uint32_t)getpid()};
-    enum err e = handover_map(h->mark, &v->plug.mark, why);
+static enum err kill_switch_open(struct serve *v, struct why *why) {
+    struct inherited_fds *h = &v->handover;
+    if (!inherited_fds_take(h)) return ERR_OK;
+    v->plug = (struct kill_switch){.killed = h->killed, .kills = h->kills, .pid = (uint32_t)getpid()};
+    enum err e = inherited_fds_map(h->mark, &v->plug.mark, why);
     if (e == ERR_OK) v->plug.before = (struct playground_mark){v->plug.mark->lsn, v->plug.mark->flows};
     return e;
 }
 
-static void plug_tell(struct serve *v, char what) {
+static void kill_switch_tell(struct serve *v, char what) {
     if (v->handover.control >= 0 && write(v->handover.control, &what, 1) < 0)
         log_line(v, SERVER_WARN, "plug", strerrordesc_np(errno));
 }
 
-static void plug_turn(struct serve *v) {
+static void kill_switch_step(struct serve *v) {
     if (!server_wants_kill(v->server) || v->kill_told) return;
-    if (v->kill_asked) plug_tell(v, HANDOVER_KILL);
+    if (v->kill_asked) kill_switch_tell(v, INHERITED_FDS_KILL);
     v->kill_told = v->kill_asked;
     v->kill_asked = true;
 }
@@ -434,9 +435,9 @@ static void plug_turn(struct serve *v) {
 static void pass(void *ctx) {
     struct serve *v = ctx;
     struct why why;
-    if (v->members != NULL) members_pass(v->members);
+    if (v->members != NULL) titan_peers_pass(v->members);
     server_pass(v->server);
-    plug_turn(v);
+    kill_switch_step(v);
     compact_turn(v);
     bool late = v->drain_by_ms != 0 && osclock()->mono(osclock()).ms >= v->drain_by_ms;
     if (late || (v->drain_by_ms != 0 && server_is_drained(v->server)) || server_failed(v->server, &why) != ERR_OK)
@@ -446,7 +447,7 @@ static void pass(void *ctx) {
 static mono_time next_pass(void *ctx) {
     struct serve *v = ctx;
     mono_time next = server_next(v->server), own = {TIME_NEVER};
-    if (v->members != NULL) own = members_next(v->members);
+    if (v->members != NULL) own = titan_peers_next(v->members);
     if (own.ms < next.ms) next = own;
     if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
     return v->kill_asked && !v->kill_told ? (mono_time){0} : next;
@@ -469,11 +470,11 @@ static void stop(void *ctx, int number) {
 }
 
 static enum err loop_open(struct serve *v, struct why *why) {
-    int journal_fd, vault_fd;
+    int journal_fd, blob_log_store_fd;
     watch_id w;
-    server_fds(v->server, &journal_fd, &vault_fd);
+    server_fds(v->server, &journal_fd, &blob_log_store_fd);
     enum err e = osloop_watch(v->loop, journal_fd, OSLOOP_READABLE, wake, v, &w, why);
-    if (e == ERR_OK) e = osloop_watch(v->loop, vault_fd, OSLOOP_READABLE, wake, v, &w, why);
+    if (e == ERR_OK) e = osloop_watch(v->loop, blob_log_store_fd, OSLOOP_READABLE, wake, v, &w, why);
     if (e == ERR_OK) e = osloop_watch(v->loop, server_history_fd(v->server), OSLOOP_READABLE, wake, v, &w, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGTERM, stop, v, why);
     if (e == ERR_OK) e = osloop_signal(v->loop, SIGINT, stop, v, why);
@@ -567,13 +568,13 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     if (e != ERR_OK) return e;
     bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
     v->archive_days = (uint32_t)archive_days;
-    e = osaside_open(v->loop, &v->aside, why);
+    e = osbackground_open(v->loop, &v->aside, why);
     if (e != ERR_OK) return e;
-    v->recall = osrecall_open(v->loop, setting_text(&v->settings, SETTING_data));
+    v->recall = osreplay_open(v->loop, setting_text(&v->settings, SETTING_data));
     struct memory_recovery recovery = {0};
     struct server_world world = {.disk = v->disk,
-                                 .recaller = osrecall_recaller(v->recall),
-                                 .aside = osaside_port(v->aside),
+                                 .replayer = osreplay_replayer(v->recall),
+                                 .background = osbackground_port(v->aside),
                                  .launch = strcmp(may, "yes") == 0 ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
                                  .titan_worker = members_heard,
@@ -605,7 +606,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .orion = &v->orion,
                                .titan = has_titan ? &v->titan : NULL,
                                .resp = &v->resp,
-                               .plug = v->handover.control >= 0 ? &v->plug : NULL};
+                               .kill_switch = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     if (e == ERR_OK) e = server_open(&world, &o, &v->server, why);
     memory_recovered(&recovery);
@@ -620,7 +621,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = tls_rules(v, why);
     if (e == ERR_OK) e = tls_load(v, why);
     if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);
-    if (e == ERR_OK) e = plug_open(v, why);
+    if (e == ERR_OK) e = kill_switch_open(v, why);
     if (e == ERR_OK) e = orion_read(v, why);
     if (e == ERR_OK) e = titan_read(v, why);
     if (e == ERR_OK) e = resp_read(v, why);
@@ -631,7 +632,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = listen_all(v, why);
     if (e != ERR_OK) return e;
     log_line(v, SERVER_INFO, "ready", build);
-    plug_tell(v, HANDOVER_READY);
+    kill_switch_tell(v, INHERITED_FDS_READY);
     osloop_run(v->loop);
     return server_failed(v->server, why);
 }
@@ -649,10 +650,10 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     signal(SIGPIPE, SIG_IGN);
     memory_set();
     e = serve(&v, build, why);
-    if (v.members != NULL) members_free(v.members);
+    if (v.members != NULL) titan_peers_free(v.members);
     if (v.server != NULL) server_close(v.server);
-    osrecall_close(v.recall);
-    osaside_close(v.aside);
+    osreplay_close(v.recall);
+    osbackground_close(v.aside);
     if (v.loop != NULL) osloop_close(v.loop);
     if (v.disk != NULL) osdisk_close(v.disk);
     if (e == ERR_OK) log_line(&v, SERVER_INFO, "stopped", "everything acknowledged is kept");

@@ -35,7 +35,7 @@ void memory_give_back(void) {
 
 static void begin(struct memory_recovery *h) {
     if (mallinfo2().arena == 0) return; /* not the malloc we know */
-    h->ahead = osahead_open(AHEAD_BYTES);
+    h->ahead = osprefault_open(AHEAD_BYTES);
     if (h->ahead == NULL) return;
     (void)mallopt(M_TOP_PAD, PAST_STEP_BYTES);
     (void)mallopt(M_MMAP_THRESHOLD, PAST_BUFFER_BYTES);
@@ -48,12 +48,12 @@ void memory_recovers(void *recovery, size_t bytes) {
     h->bytes += bytes;
     if (h->bytes < PAST_BYTES) return;
     if (was_short) begin(h);
-    if (h->ahead != NULL) osahead_reach_heap(h->ahead);
+    if (h->ahead != NULL) osprefault_reach_heap(h->ahead);
 }
 
 void memory_recovered(struct memory_recovery *h) {
     if (h->ahead == NULL) return;
-    osahead_close(h->ahead);
+    osprefault_close(h->ahead);
     h->ahead = NULL;
     memory_set();
     (void)malloc_trim(0);

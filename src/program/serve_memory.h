@@ -9,10 +9,10 @@
 
 #include <stddef.h>
 
-struct osahead;
+struct osprefault;
 
 struct memory_recovery { /* zeroes at first */
-    struct osahead *ahead;
+    struct osprefault *ahead;
     size_t bytes; /* of the past so far */
 };
 

@@ -25,7 +25,7 @@ static void list_left(const char *path, void (*left)(void *arg, const char *spac
 
 static enum err place(void *ctx, const char *name, void (*left)(void *arg, const char *space), void *arg,
                       struct disk **ret_disk, struct space **ret_space, struct why *why) {
-    const struct serve_members *p = ctx;
+    const struct serve_titan_peers *p = ctx;
     char path[PATH_BYTES], inside[PATH_BYTES];
     snprintf(path, sizeof path, "%s/titan", p->data);
     if (mkdir(path, 0700) != 0 && errno != EEXIST) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
@@ -47,26 +47,26 @@ static void unplace(void *ctx, struct disk *disk, struct space *space) {
 }
 
 static conn_id pending(void *ctx) {
-    return server_titan_pending(((const struct serve_members *)ctx)->server);
+    return server_titan_pending(((const struct serve_titan_peers *)ctx)->server);
 }
 
 static void log_line(void *ctx, const char *line) {
-    const struct serve_members *p = ctx;
+    const struct serve_titan_peers *p = ctx;
     p->log(p->log_ctx, line);
 }
 
-struct members *serve_members_open(struct serve_members *p, struct osloop *loop, const char *address,
-                                   const char *tenant, const char *build, const struct limits *limits) {
-    struct members_options o = {.clock = osclock(),
-                                .net = osloop_net(loop),
-                                .server = address,
-                                .tenant = tenant,
-                                .build = build,
-                                .limits = *limits,
-                                .place = place,
-                                .unplace = unplace,
-                                .pending = pending,
-                                .log = log_line,
-                                .ctx = p};
-    return members_new(&o);
+struct titan_peers *serve_titan_peers_open(struct serve_titan_peers *p, struct osloop *loop, const char *address,
+                                           const char *tenant, const char *build, const struct limits *limits) {
+    struct titan_peers_options o = {.clock = osclock(),
+                                    .net = osloop_net(loop),
+                                    .server = address,
+                                    .tenant = tenant,
+                                    .build = build,
+                                    .limits = *limits,
+                                    .place = place,
+                                    .unplace = unplace,
+                                    .pending = pending,
+                                    .log = log_line,
+                                    .ctx = p};
+    return titan_peers_new(&o);
 }

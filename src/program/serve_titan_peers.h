@@ -7,7 +7,7 @@
 struct osloop;
 struct server;
 
-struct serve_members {
+struct serve_titan_peers {
     struct server *server;
     const char *data; /* directory of the server: each of them has one below it */
     void (*log)(void *ctx, const char *line);
@@ -15,7 +15,7 @@ struct serve_members {
 };
 
 /* `address` is where the server listens, for their agents; what it points to stays. */
-struct members *serve_members_open(struct serve_members *p, struct osloop *loop, const char *address,
-                                   const char *tenant, const char *build, const struct limits *limits);
+struct titan_peers *serve_titan_peers_open(struct serve_titan_peers *p, struct osloop *loop, const char *address,
+                                           const char *tenant, const char *build, const struct limits *limits);
 
 #endif

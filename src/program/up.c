@@ -274,7 +274,7 @@ static bool is_ready(const struct up *u) {
 /* A playground's server is not asked: its port takes connections before it is there. */
 static bool has_come(struct up *u) {
     if (u->play == NULL) return is_ready(u);
-    up_playground_turn(u->play, NULL, 0, now_ms());
+    up_playground_step(u->play, NULL, 0, now_ms());
     return u->play->is_ready;
 }
 
@@ -394,7 +394,7 @@ static int64_t again_at(const struct up *u, enum part p) {
 }
 
 static int next_wait(const struct up *u) {
-    int64_t next = u->play != NULL && understudy_is_waiting(&u->play->understudy) ? 1000 : -1, now = now_ms();
+    int64_t next = u->play != NULL && standin_is_waiting(&u->play->understudy) ? 1000 : -1, now = now_ms();
     for (enum part p = 0; p < PART_COUNT && !u->stopping; p++) {
         if (u->parts[p].pid != 0) continue;
         int64_t left = again_at(u, p) > now ? again_at(u, p) - now : 0;
@@ -407,7 +407,7 @@ static void wait_turn(struct up *u) {
     struct pollfd fds[1 + UP_PLAYGROUND_FDS] = {{.fd = u->signals, .events = POLLIN}};
     uint32_t count = u->play != NULL ? up_playground_poll(u->play, fds + 1) : 0;
     (void)poll(fds, 1 + count, next_wait(u));
-    if (u->play != NULL) up_playground_turn(u->play, fds + 1, count, now_ms());
+    if (u->play != NULL) up_playground_step(u->play, fds + 1, count, now_ms());
 }
 
 static enum err supervise(struct up *u, struct why *why) {

@@ -65,9 +65,9 @@ enum err up_playground_open(struct up_playground *p, const struct up_playground_
     p->handover.mark = memfd_create("reeve-mark", MFD_CLOEXEC);
     if (p->handover.mark < 0 || ftruncate(p->handover.mark, sizeof(struct playground_mark)) != 0)
         return why_set(why, ERR_IO, "memory: %s", strerrordesc_np(errno));
-    understudy_init(&p->understudy, where->data, p->handover.listen, p->handover.orion);
+    standin_init(&p->understudy, where->data, p->handover.listen, p->handover.orion);
     p->understudy.now = (struct wire_playground){.server = SLICE("starting"), .since_ms = wall_ms()};
-    return handover_map(p->handover.mark, &p->mark, why);
+    return inherited_fds_map(p->handover.mark, &p->mark, why);
 }
 
 enum err up_playground_before(struct up_playground *p, struct why *why) {
@@ -83,7 +83,7 @@ enum err up_playground_before(struct up_playground *p, struct why *why) {
 }
 
 void up_playground_child(struct up_playground *p) {
-    handover_give(&p->handover);
+    inherited_fds_give(&p->handover);
 }
 
 static void set_scene(struct up_playground *p, struct slice server, pid_t pid) {
@@ -115,13 +115,13 @@ void up_playground_ended(struct up_playground *p, int64_t now_ms) {
 /* ---- turns ---- */
 
 static void heard(struct up_playground *p, char what) {
-    if (what == HANDOVER_READY) {
+    if (what == INHERITED_FDS_READY) {
         p->is_ready = true;
         p->understudy.back_ms = wall_ms();
         set_scene(p, SLICE("running"), p->pid);
-        understudy_relieved(&p->understudy);
+        standin_relieved(&p->understudy);
     }
-    if (what != HANDOVER_KILL || p->pid == 0) return;
+    if (what != INHERITED_FDS_KILL || p->pid == 0) return;
     p->understudy.now.kills = ++p->handover.kills;
     kill(p->pid, SIGKILL);
 }
@@ -129,10 +129,10 @@ static void heard(struct up_playground *p, char what) {
 uint32_t up_playground_poll(struct up_playground *p, struct pollfd fds[UP_PLAYGROUND_FDS]) {
     uint32_t n = 0;
     if (p->control >= 0) fds[n++] = (struct pollfd){.fd = p->control, .events = POLLIN};
-    return n + understudy_poll(&p->understudy, !p->is_ready, fds + n);
+    return n + standin_poll(&p->understudy, !p->is_ready, fds + n);
 }
 
-void up_playground_turn(struct up_playground *p, const struct pollfd *fds, uint32_t count, int64_t now_ms) {
+void up_playground_step(struct up_playground *p, const struct pollfd *fds, uint32_t count, int64_t now_ms) {
     char what;
     ssize_t n = 0;
     while (p->control >= 0 && (n = read(p->control, &what, 1)) == 1) heard(p, what);
@@ -141,7 +141,7 @@ void up_playground_turn(struct up_playground *p, const struct pollfd *fds, uint3
         p->control = -1;
     }
     if (p->pid == 0) p->understudy.now.restart_in_ms = p->again_ms > now_ms ? p->again_ms - now_ms : 1;
-    understudy_turn(&p->understudy, fds, count, now_ms);
+    standin_step(&p->understudy, fds, count, now_ms);
     if (p->understudy.recover_wanted && p->pid == 0) p->again_ms = now_ms;
     p->understudy.recover_wanted = false;
 }

@@ -8,13 +8,13 @@
 #include "inherited_fds.h"
 #include "standin_server.h"
 
-#define UP_PLAYGROUND_FDS (UNDERSTUDY_FDS + 1)
+#define UP_PLAYGROUND_FDS (STANDIN_FDS + 1)
 #define UP_PLAYGROUND_RESTART_MS 30000 /* a killed server comes back by itself */
 
 struct up_playground {
-    struct handover handover;
+    struct inherited_fds handover;
     volatile struct playground_mark *mark;
-    struct understudy understudy;
+    struct standin understudy;
     int control; /* our end of the line to the present server; -1 = none */
     pid_t pid;   /* of the server; 0 = it is dead */
     bool is_ready;
@@ -34,6 +34,6 @@ void up_playground_started(struct up_playground *p, pid_t pid); /* in us */
 void up_playground_ended(struct up_playground *p, int64_t now_ms);
 uint32_t up_playground_poll(struct up_playground *p, struct pollfd fds[UP_PLAYGROUND_FDS]);
 /* After poll. */
-void up_playground_turn(struct up_playground *p, const struct pollfd *fds, uint32_t count, int64_t now_ms);
+void up_playground_step(struct up_playground *p, const struct pollfd *fds, uint32_t count, int64_t now_ms);
 
 #endif

@@ -20,7 +20,7 @@
 struct titan_worker {
     struct osloop *loop;
     struct proc *proc;
-    struct hand *hand;
+    struct titan_worker *hand;
     uint32_t signals;
 };
 
@@ -60,12 +60,12 @@ enum err worker_titan_check(const struct worker_options *o, struct why *why) {
 
 static void pass(void *ctx) {
     struct titan_worker *w = ctx;
-    hand_pass(w->hand);
-    if (hand_is_over(w->hand) || w->signals > 1 || !osproc_is_well(w->proc)) osloop_stop(w->loop);
+    titan_worker_pass(w->hand);
+    if (titan_worker_is_over(w->hand) || w->signals > 1 || !osproc_is_well(w->proc)) osloop_stop(w->loop);
 }
 
 static mono_time next(void *ctx) {
-    return hand_next(((struct titan_worker *)ctx)->hand);
+    return titan_worker_next(((struct titan_worker *)ctx)->hand);
 }
 
 static void procs_ready(void *ctx, unsigned when) {
@@ -77,7 +77,7 @@ static void on_signal(void *ctx, int number) {
     struct titan_worker *w = ctx;
     (void)number;
     w->signals++;
-    hand_drain(w->hand);
+    titan_worker_drain(w->hand);
 }
 
 /* ---- life ---- */
@@ -96,17 +96,17 @@ static void capability_of(const struct worker_options *o, char *ret, size_t size
 static enum err hand_start(struct titan_worker *w, const struct worker_options *o, struct space *space,
                            void (*log)(void *ctx, const char *line), struct why *why) {
     static char capability[4096];
-    struct hand_world world = {osclock(), space, osloop_net(w->loop), w->proc};
+    struct titan_worker_world world = {osclock(), space, osloop_net(w->loop), w->proc};
     capability_of(o, capability, sizeof capability);
-    struct hand_options options = {.master = o->titan_master,
-                                   .capability = capability,
-                                   .permanent = o->agent.permanent,
-                                   .slots = o->agent.slots,
-                                   .env = o->agent.env,
-                                   .limits_each = o->agent.ceilings.most,
-                                   .limits = o->agent.limits,
-                                   .log = log};
-    return hand_open(&world, &options, &w->hand, why);
+    struct titan_worker_options options = {.master = o->titan_master,
+                                           .capability = capability,
+                                           .permanent = o->agent.permanent,
+                                           .slots = o->agent.slots,
+                                           .env = o->agent.env,
+                                           .limits_each = o->agent.ceilings.most,
+                                           .limits = o->agent.limits,
+                                           .log = log};
+    return titan_worker_open(&world, &options, &w->hand, why);
 }
 
 static enum err run(struct titan_worker *w, const struct worker_options *o, struct space *space,
@@ -115,9 +115,9 @@ static enum err run(struct titan_worker *w, const struct worker_options *o, stru
     watch_id watch;
     address_of(o, address);
     enum err e = hand_start(w, o, space, log, why);
-    if (e == ERR_OK) e = osloop_listen(w->loop, address, hand_handler(w->hand), got, why);
+    if (e == ERR_OK) e = osloop_listen(w->loop, address, titan_worker_handler(w->hand), got, why);
     if (e != ERR_OK) return e;
-    hand_listens(w->hand, port_of(got));
+    titan_worker_listens(w->hand, port_of(got));
     e = osloop_watch(w->loop, osproc_fd(w->proc), OSLOOP_READABLE, procs_ready, w, &watch, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGTERM, on_signal, w, why);
     if (e == ERR_OK) e = osloop_signal(w->loop, SIGINT, on_signal, w, why);
@@ -139,7 +139,7 @@ enum err worker_titan_run(const struct worker_options *o, struct proc *proc, con
     if (e == ERR_OK) e = osspace_sweep(space, why);
     if (e == ERR_OK) e = osloop_open(CONNECTIONS_MAX, &w.loop, why);
     if (e == ERR_OK) e = run(&w, o, space, log, why);
-    if (w.hand != NULL) hand_close(w.hand);
+    if (w.hand != NULL) titan_worker_close(w.hand);
     if (w.loop != NULL) osloop_close(w.loop);
     if (space != NULL) osspace_close(space);
     if (disk != NULL) osdisk_close(disk);

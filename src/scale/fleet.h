@@ -29,7 +29,7 @@ struct fleet {
     struct plan plan;
     struct plan_worker workers[FLEET_MAX];
     struct fleet_place places[FLEET_MAX];
-    uint32_t count;      /* of places; a local fleet has `max`, others room for strangers */
+    uint32_t count;      /* of places; a local fleet has `max`, others room for unauthenticated */
     uint64_t ready;      /* jobs that wait */
     int64_t waited_ms;   /* the first of them, when it was told */
     int64_t told_ms;

@@ -31,7 +31,7 @@ static enum err read_headers(struct spec *s, const struct json_node *node, struc
         if (!is_token(n->key))
             return spec_refuse(s, n->key_at, ERR_INVALID, "`%.*s` is not the name of a header", SLICE_FMT(n->key));
         enum err e = spec_template(s, n, "the value of a header", INTO_HEADER, &value);
-        if (e == ERR_OK && httptext_has_control(value))
+        if (e == ERR_OK && http_text_has_control(value))
             e = spec_refuse(s, n->at, ERR_INVALID, "the value of a header has no control characters");
         if (e != ERR_OK) return e;
         list[count++] = (struct wire_pair){n->key, value};
@@ -55,7 +55,7 @@ static enum err put_text(struct spec *s, const struct json_node *node, struct bu
         if (e != ERR_OK) return spec_refuse(s, node->at, e, "%s", inner.text);
         if (over) break;
         if (part.kind == PART_TEXT)
-            e = httptext_put(HTTPTEXT_JSON, false, part.whole, out, &inner);
+            e = http_text_put(HTTP_TEXT_JSON, false, part.whole, out, &inner);
         else
             buf_put_slice(out, part.whole);
     }
@@ -67,7 +67,7 @@ static enum err put_value(struct spec *s, const struct json_node *n, bool named,
     struct why inner = {{0}};
     if (named) {
         buf_put_u8(out, '"');
-        enum err e = httptext_put(HTTPTEXT_JSON, false, n->key, out, &inner);
+        enum err e = http_text_put(HTTP_TEXT_JSON, false, n->key, out, &inner);
         if (e != ERR_OK) return e;
         buf_put_slice(out, SLICE("\":"));
     }

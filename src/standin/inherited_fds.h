@@ -7,13 +7,13 @@
 #include "err.h"
 #include "playground.h"
 
-#define HANDOVER_VARIABLE "REEVE_HANDOVER"
+#define INHERITED_FDS_VARIABLE "REEVE_HANDOVER"
 
 /* What the server says on the line, a byte each. */
-#define HANDOVER_READY 'r' /* it listens */
-#define HANDOVER_KILL 'k'  /* somebody pulled the plug */
+#define INHERITED_FDS_READY 'r' /* it listens */
+#define INHERITED_FDS_KILL 'k'  /* somebody pulled the plug */
 
-struct handover {
+struct inherited_fds {
     int listen, orion; /* sockets that listen; -1 = none */
     int control;       /* the server's end of the line */
     int mark;          /* struct playground_mark, in a file without a name */
@@ -23,10 +23,10 @@ struct handover {
 };
 
 /* The supervisor, between fork and exec: the descriptors stay open, and the variable is set. */
-void handover_give(const struct handover *h);
+void inherited_fds_give(const struct inherited_fds *h);
 /* The server. False: nothing was handed over. Afterwards the variable is gone, and no child inherits the rest. */
-bool handover_take(struct handover *ret);
+bool inherited_fds_take(struct inherited_fds *ret);
 /* Either: the memory behind `mark`. */
-CHECKED enum err handover_map(int mark, volatile struct playground_mark **ret, struct why *why);
+CHECKED enum err inherited_fds_map(int mark, volatile struct playground_mark **ret, struct why *why);
 
 #endif

@@ -17,25 +17,25 @@
 #define TYPE_JSON "application/json"
 #define PREFIX API_PREFIX "/playground"
 
-int64_t understudy_wall_ms(void) {
+int64_t standin_wall_ms(void) {
     return osclock()->wall(osclock()).ms;
 }
 
 /* ---- writing ---- */
 
-void understudy_put(struct buf *out, const struct understudy_said *said, const struct buf *body) {
+void standin_put(struct buf *out, const struct standin_said *said, const struct buf *body) {
     bool none = said->status == 204;
     struct http_head h = {.status = said->status,
                           .type = none ? NULL : TYPE_JSON,
                           .length = none ? HTTP_NO_BODY : (int64_t)body->len,
                           .close = true,
-                          .wall_ms = understudy_wall_ms(),
+                          .wall_ms = standin_wall_ms(),
                           .retry_after_s = said->retry_after_s};
     http_head_put(out, &h);
     if (!none && !said->head_only) buf_put_slice(out, buf_slice(body));
 }
 
-bool understudy_is_allowed(const struct understudy *u, struct slice origin) {
+bool standin_is_allowed(const struct standin *u, struct slice origin) {
     struct slice left = slice_str(u->origins != NULL ? u->origins : "");
     while (left.len > 0) {
         const uint8_t *comma = memchr(left.ptr, ',', left.len);
@@ -47,7 +47,7 @@ bool understudy_is_allowed(const struct understudy *u, struct slice origin) {
 }
 
 /* Behind the first line. */
-void understudy_insert_cors(struct buf *out, struct slice origin) {
+void standin_insert_cors(struct buf *out, struct slice origin) {
     struct buf whole;
     const uint8_t *end = memchr(out->at, '\n', out->len);
     size_t first = (size_t)(end - out->at) + 1;
@@ -75,22 +75,22 @@ static void say(struct buf *out, uint16_t status, const char *code, const char *
         json_u64(&j, retry_after_s);
     }
     json_object_end(&j);
-    understudy_put(out, &(struct understudy_said){status, retry_after_s, false}, &body);
+    standin_put(out, &(struct standin_said){status, retry_after_s, false}, &body);
     buf_fini(&body);
 }
 
-void understudy_refuse(struct understudy *u, uint16_t status, enum err e, const char *text, struct buf *out) {
+void standin_refuse(struct standin *u, uint16_t status, enum err e, const char *text, struct buf *out) {
     (void)u;
     say(out, status != 0 ? status : (uint16_t)err_http_status(e), err_word(e), text, 0);
 }
 
-static void say_how_it_is(const struct understudy *u, bool head_only, struct buf *out) {
+static void say_how_it_is(const struct standin *u, bool head_only, struct buf *out) {
     struct buf body;
     struct json j;
     buf_init(&body, 4096);
     json_init(&j, &body);
     wire_playground_json(&j, &u->now);
-    understudy_put(out, &(struct understudy_said){200, 0, head_only}, &body);
+    standin_put(out, &(struct standin_said){200, 0, head_only}, &body);
     buf_fini(&body);
 }
 
@@ -116,7 +116,7 @@ static enum err find_caller(struct auth *auth, const struct http_request *r, str
 }
 
 /* As the server would: the tokens are in a file of the data directory, as hashes. */
-enum err understudy_check(const struct understudy *u, const struct http_request *r, struct why *why) {
+enum err standin_check(const struct standin *u, const struct http_request *r, struct why *why) {
     struct disk *disk = NULL;
     struct auth auth = {0};
     struct caller who = {0};
@@ -141,11 +141,11 @@ static bool path_is(const struct http_request *r, const char *path) {
     return slice_eq(r->path, slice_str(path));
 }
 
-static void change(struct understudy *u, const struct http_request *r, struct buf *out) {
+static void change(struct standin *u, const struct http_request *r, struct buf *out) {
     struct why why = {{0}};
-    enum err e = understudy_check(u, r, &why);
+    enum err e = standin_check(u, r, &why);
     if (e != ERR_OK) {
-        understudy_refuse(u, 0, e, why.text, out);
+        standin_refuse(u, 0, e, why.text, out);
     } else {
         /* A kill is done: browsers send again what a server died of before it answered. */
         if (!path_is(r, PREFIX "/kill")) u->recover_wanted = true;
@@ -161,15 +161,15 @@ static bool answer_asset(const struct http_request *r, struct buf *out) {
     asset_head(found, r, &h);
     if (h.status == 406) return false;
     h.close = true;
-    h.wall_ms = understudy_wall_ms();
+    h.wall_ms = standin_wall_ms();
     http_head_put(out, &h);
     if (h.status == 200 && r->verb == HTTP_VERB_GET) buf_put_slice(out, found->bytes);
     return true;
 }
 
-bool understudy_answer(struct understudy *u, const struct http_request *r, bool is_orion, struct buf *out) {
+bool standin_answer(struct standin *u, const struct http_request *r, bool is_orion, struct buf *out) {
     bool looks = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
-    if (is_orion) return understudy_orion(u, r, out);
+    if (is_orion) return standin_orion(u, r, out);
     if (looks && path_is(r, PREFIX))
         say_how_it_is(u, r->verb == HTTP_VERB_HEAD, out);
     else if (r->verb == HTTP_VERB_POST && (path_is(r, PREFIX "/recover") || path_is(r, PREFIX "/kill")))

@@ -4,20 +4,20 @@
 
 #include "standin_server.h"
 
-struct understudy_said {
+struct standin_said {
     uint16_t status;
     uint32_t retry_after_s; /* 0 = not said */
     bool head_only;
 };
 
-int64_t understudy_wall_ms(void);
+int64_t standin_wall_ms(void);
 /* Head and body, as JSON; 204 has none. */
-void understudy_put(struct buf *out, const struct understudy_said *said, const struct buf *body);
+void standin_put(struct buf *out, const struct standin_said *said, const struct buf *body);
 /* Whether a page of this origin may use Orion's interface; the lines that tell it, into a head that was put. */
-bool understudy_is_allowed(const struct understudy *u, struct slice origin);
-void understudy_insert_cors(struct buf *out, struct slice origin);
+bool standin_is_allowed(const struct standin *u, struct slice origin);
+void standin_insert_cors(struct buf *out, struct slice origin);
 /* Whether the caller may start the server. */
-CHECKED enum err understudy_check(const struct understudy *u, const struct http_request *r, struct why *why);
-bool understudy_orion(struct understudy *u, const struct http_request *r, struct buf *out);
+CHECKED enum err standin_check(const struct standin *u, const struct http_request *r, struct why *why);
+bool standin_orion(struct standin *u, const struct http_request *r, struct buf *out);
 
 #endif

@@ -3,9 +3,9 @@
 #include "standin_impl.h"
 
 /* Recovering is one request there, which is answered when it is done. */
-static bool recover(struct understudy *u, const struct http_request *r, struct json *j, uint16_t *ret_status) {
+static bool recover(struct standin *u, const struct http_request *r, struct json *j, uint16_t *ret_status) {
     struct why why = {{0}};
-    if (understudy_check(u, r, &why) != ERR_OK) {
+    if (standin_check(u, r, &why) != ERR_OK) {
         orion_error(j, SLICE("admin demo token required"));
         *ret_status = 401;
         return true;
@@ -18,7 +18,7 @@ static bool recover(struct understudy *u, const struct http_request *r, struct j
     return true;
 }
 
-static bool say(struct understudy *u, const struct http_request *r, struct json *j, uint16_t *ret_status) {
+static bool say(struct standin *u, const struct http_request *r, struct json *j, uint16_t *ret_status) {
     bool fits = false;
     enum orion_call call = orion_find(r, &fits);
     if (call != ORION_NOTHING && !fits) {
@@ -29,7 +29,7 @@ static bool say(struct understudy *u, const struct http_request *r, struct json 
     switch (call) {
     case ORION_HEALTH: orion_status(j, "alive"); return true;
     case ORION_ADMIN: orion_admin(j, false, u->died_ms); return true;
-    case ORION_STATE: orion_offline(j, understudy_wall_ms()); return true;
+    case ORION_STATE: orion_offline(j, standin_wall_ms()); return true;
     case ORION_RECOVER: return recover(u, r, j, ret_status);
     case ORION_CRASH:
         orion_error(j, SLICE("scheduler is already stopped"));
@@ -51,10 +51,10 @@ static bool say(struct understudy *u, const struct http_request *r, struct json 
     return true;
 }
 
-bool understudy_orion(struct understudy *u, const struct http_request *r, struct buf *out) {
+bool standin_orion(struct standin *u, const struct http_request *r, struct buf *out) {
     const struct slice *origin = http_header(r, "origin");
     bool preflight = r->verb == HTTP_VERB_OPTIONS;
-    struct understudy_said said = {.status = preflight ? 204 : 200, .head_only = r->verb == HTTP_VERB_HEAD};
+    struct standin_said said = {.status = preflight ? 204 : 200, .head_only = r->verb == HTTP_VERB_HEAD};
     struct buf body;
     struct json j;
     buf_init(&body, 65536);
@@ -62,8 +62,8 @@ bool understudy_orion(struct understudy *u, const struct http_request *r, struct
     bool now = preflight || say(u, r, &j, &said.status);
     if (said.status == 503) said.retry_after_s = 1;
     if (now) {
-        understudy_put(out, &said, &body);
-        if (origin != NULL && understudy_is_allowed(u, *origin)) understudy_insert_cors(out, *origin);
+        standin_put(out, &said, &body);
+        if (origin != NULL && standin_is_allowed(u, *origin)) standin_insert_cors(out, *origin);
     }
     buf_fini(&body);
     return now;

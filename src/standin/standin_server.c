@@ -11,15 +11,15 @@
 #define WAIT_MS 60000            /* for the server to be there */
 #define OUT_BYTES_MAX (8u << 20) /* the largest asset fits */
 
-void understudy_init(struct understudy *u, const char *data, int listen, int orion) {
-    *u = (struct understudy){.data = data, .listen = listen, .orion = orion};
+void standin_init(struct standin *u, const char *data, int listen, int orion) {
+    *u = (struct standin){.data = data, .listen = listen, .orion = orion};
     limits_default(&u->limits);
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++) u->seats[i].fd = -1;
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++) u->seats[i].fd = -1;
 }
 
 /* ---- seats ---- */
 
-static void seat_take(struct understudy *u, struct seat *t, int fd, bool is_orion, int64_t now_ms) {
+static void seat_take(struct standin *u, struct seat *t, int fd, bool is_orion, int64_t now_ms) {
     *t = (struct seat){.fd = fd, .is_orion = is_orion, .until_ms = now_ms + PATIENCE_MS};
     http_in_init(&t->in, &u->limits);
     buf_init(&t->out, OUT_BYTES_MAX);
@@ -32,19 +32,19 @@ static void seat_leave(struct seat *t) {
     t->fd = -1;
 }
 
-static struct seat *seat_free(struct understudy *u) {
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++)
+static struct seat *seat_free(struct standin *u) {
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++)
         if (u->seats[i].fd < 0) return &u->seats[i];
     return NULL;
 }
 
-static struct seat *seat_of(struct understudy *u, int fd) {
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++)
+static struct seat *seat_of(struct standin *u, int fd) {
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++)
         if (u->seats[i].fd == fd) return &u->seats[i];
     return NULL;
 }
 
-static void accept_all(struct understudy *u, int listener, bool is_orion, int64_t now_ms) {
+static void accept_all(struct standin *u, int listener, bool is_orion, int64_t now_ms) {
     struct seat *t;
     while ((t = seat_free(u)) != NULL) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -55,11 +55,11 @@ static void accept_all(struct understudy *u, int listener, bool is_orion, int64_
 
 /* ---- bytes ---- */
 
-static void answer(struct understudy *u, struct seat *t) {
+static void answer(struct standin *u, struct seat *t) {
     const struct http_in *in = &t->in;
     if (in->state == HTTP_IN_BAD)
-        understudy_refuse(u, in->status, in->err, in->why.text, &t->out);
-    else if (!understudy_answer(u, &in->request, t->is_orion, &t->out)) {
+        standin_refuse(u, in->status, in->err, in->why.text, &t->out);
+    else if (!standin_answer(u, &in->request, t->is_orion, &t->out)) {
         t->waits = true;
         t->until_ms += WAIT_MS;
         return;
@@ -85,7 +85,7 @@ static bool is_http(struct slice first) {
     return what == SNIFF_HTTP || what == SNIFF_MORE;
 }
 
-static void receive(struct understudy *u, struct seat *t) {
+static void receive(struct standin *u, struct seat *t) {
     uint8_t bytes[16384];
     ssize_t n = recv(t->fd, bytes, sizeof bytes, 0);
     if (n < 0 && errno == EAGAIN) return;
@@ -106,12 +106,12 @@ static void receive(struct understudy *u, struct seat *t) {
 
 /* ---- turns ---- */
 
-uint32_t understudy_poll(struct understudy *u, bool on_stage, struct pollfd fds[UNDERSTUDY_FDS]) {
+uint32_t standin_poll(struct standin *u, bool on_stage, struct pollfd fds[STANDIN_FDS]) {
     uint32_t n = 0;
     bool room = on_stage && seat_free(u) != NULL;
     if (room && u->listen >= 0) fds[n++] = (struct pollfd){.fd = u->listen, .events = POLLIN};
     if (room && u->orion >= 0) fds[n++] = (struct pollfd){.fd = u->orion, .events = POLLIN};
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++) {
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++) {
         const struct seat *t = &u->seats[i];
         if (t->fd < 0) continue;
         bool sends = t->answered && t->sent < t->out.len;
@@ -120,7 +120,7 @@ uint32_t understudy_poll(struct understudy *u, bool on_stage, struct pollfd fds[
     return n;
 }
 
-void understudy_turn(struct understudy *u, const struct pollfd *fds, uint32_t count, int64_t now_ms) {
+void standin_step(struct standin *u, const struct pollfd *fds, uint32_t count, int64_t now_ms) {
     for (uint32_t i = 0; i < count; i++) {
         if (fds[i].revents == 0) continue;
         if (fds[i].fd == u->listen || fds[i].fd == u->orion) {
@@ -134,12 +134,12 @@ void understudy_turn(struct understudy *u, const struct pollfd *fds, uint32_t co
         else
             receive(u, t); /* after the answer: its end */
     }
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++)
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++)
         if (u->seats[i].fd >= 0 && now_ms >= u->seats[i].until_ms) seat_leave(&u->seats[i]);
 }
 
-void understudy_relieved(struct understudy *u) {
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++) {
+void standin_relieved(struct standin *u) {
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++) {
         struct seat *t = &u->seats[i];
         if (t->fd < 0 || !t->waits) continue;
         answer(u, t);
@@ -147,8 +147,8 @@ void understudy_relieved(struct understudy *u) {
     }
 }
 
-bool understudy_is_waiting(const struct understudy *u) {
-    for (uint32_t i = 0; i < UNDERSTUDY_SEATS; i++)
+bool standin_is_waiting(const struct standin *u) {
+    for (uint32_t i = 0; i < STANDIN_SEATS; i++)
         if (u->seats[i].fd >= 0) return true;
     return false;
 }

@@ -10,8 +10,8 @@
 #include "http.h"
 #include "wire_playground.h"
 
-#define UNDERSTUDY_SEATS 64u
-#define UNDERSTUDY_FDS (UNDERSTUDY_SEATS + 2)
+#define STANDIN_SEATS 64u
+#define STANDIN_FDS (STANDIN_SEATS + 2)
 
 struct seat { /* a connection */
     int fd;   /* -1 = free */
@@ -24,12 +24,12 @@ struct seat { /* a connection */
     size_t sent;
 };
 
-struct understudy {
+struct standin {
     const char *data;
     struct limits limits;
     int listen, orion; /* -1 = none */
     const char *origins; /* of pages that may use Orion's interface, with commas; NULL = none */
-    struct seat seats[UNDERSTUDY_SEATS];
+    struct seat seats[STANDIN_SEATS];
     /* Its owner keeps these as they are. */
     struct wire_playground now;
     int64_t died_ms, back_ms; /* wall: when the server was last seen to end, and to be ready again */
@@ -37,15 +37,15 @@ struct understudy {
     bool recover_wanted;
 };
 
-void understudy_init(struct understudy *u, const char *data, int listen, int orion);
+void standin_init(struct standin *u, const char *data, int listen, int orion);
 /* What to wait for: the connections, and with `on_stage` the listeners. How many. */
-uint32_t understudy_poll(struct understudy *u, bool on_stage, struct pollfd fds[UNDERSTUDY_FDS]);
-void understudy_turn(struct understudy *u, const struct pollfd *fds, uint32_t count, int64_t now_ms);
-void understudy_relieved(struct understudy *u); /* the server is ready */
-bool understudy_is_waiting(const struct understudy *u); /* someone's time may run out: turn within a second */
+uint32_t standin_poll(struct standin *u, bool on_stage, struct pollfd fds[STANDIN_FDS]);
+void standin_step(struct standin *u, const struct pollfd *fds, uint32_t count, int64_t now_ms);
+void standin_relieved(struct standin *u);         /* the server is ready */
+bool standin_is_waiting(const struct standin *u); /* someone's time may run out: turn within a second */
 
 /* standin_answer.c: writes the whole answer. False: the answer has to wait for the server. */
-bool understudy_answer(struct understudy *u, const struct http_request *r, bool is_orion, struct buf *out);
-void understudy_refuse(struct understudy *u, uint16_t status, enum err e, const char *text, struct buf *out);
+bool standin_answer(struct standin *u, const struct http_request *r, bool is_orion, struct buf *out);
+void standin_refuse(struct standin *u, uint16_t status, enum err e, const char *text, struct buf *out);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "panic.h"
 
-enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, struct hasher *digest,
-                    const struct limits *limits, bool threaded, struct why *why) {
+enum err blob_log_store_open(struct blob_log_store *v, struct disk *disk, struct clock *clock, struct hasher *digest,
+                             const struct limits *limits, bool threaded, struct why *why) {
     struct blobs_options b = {
         .pack_bytes = (uint64_t)limits->pack_bytes,
         .pending_bytes_max = (uint64_t)limits->vault_pending_bytes_max,
@@ -17,15 +17,15 @@ enum err vault_open(struct vault *v, struct disk *disk, struct clock *clock, str
         .grace_ms = limits->blob_grace_ms,
     };
     struct joblogs_options l = {b.pack_bytes, b.pending_bytes_max, b.reserve_bytes, (uint32_t)limits->logs_max};
-    *v = (struct vault){0};
+    *v = (struct blob_log_store){0};
     enum err e = blobs_open(disk, clock, digest, &b, &v->blobs, why);
     if (e == ERR_OK) e = joblogs_open(disk, clock, &l, &v->logs, why);
     if (e == ERR_OK) e = flusher_open(threaded, &v->flusher, why);
-    if (e != ERR_OK) vault_close(v);
+    if (e != ERR_OK) blob_log_store_close(v);
     return e;
 }
 
-static enum err ended(struct vault *v, struct why *why) {
+static enum err ended(struct blob_log_store *v, struct why *why) {
     struct why other;
     enum err e = v->logs_fly ? joblogs_flush_end(v->logs, why) : ERR_OK;
     enum err of_blobs = v->blobs_fly ? blobs_flush_end(v->blobs, &other) : ERR_OK;
@@ -35,50 +35,50 @@ static enum err ended(struct vault *v, struct why *why) {
     return of_blobs;
 }
 
-void vault_close(struct vault *v) {
+void blob_log_store_close(struct blob_log_store *v) {
     struct why why;
     if (v->flusher != NULL) flusher_close(v->flusher);
     if (ended(v, &why) != ERR_OK) why.text[0] = 0; /* nobody was told that it is durable */
     if (v->logs != NULL) joblogs_close(v->logs);
     if (v->blobs != NULL) blobs_close(v->blobs);
-    *v = (struct vault){0};
+    *v = (struct blob_log_store){0};
 }
 
 static void run(void *ctx) {
-    struct vault *v = ctx;
+    struct blob_log_store *v = ctx;
     if (v->logs_fly) joblogs_flush_run(v->logs);
     if (v->blobs_fly) blobs_flush_run(v->blobs);
 }
 
-static bool begin(struct vault *v) {
+static bool begin(struct blob_log_store *v) {
     if (v->logs_fly || v->blobs_fly) return false;
     v->logs_fly = joblogs_flush_begin(v->logs);
     v->blobs_fly = blobs_flush_begin(v->blobs);
     return v->logs_fly || v->blobs_fly;
 }
 
-bool vault_kick(struct vault *v) {
+bool blob_log_store_kick(struct blob_log_store *v) {
     if (begin(v)) flusher_hand(v->flusher, run, v);
     return v->logs_fly || v->blobs_fly;
 }
 
-int vault_fd(const struct vault *v) {
+int blob_log_store_fd(const struct blob_log_store *v) {
     return flusher_fd(v->flusher);
 }
 
-enum err vault_take(struct vault *v, struct why *why) {
+enum err blob_log_store_take(struct blob_log_store *v, struct why *why) {
     return flusher_take(v->flusher) ? ended(v, why) : ERR_OK;
 }
 
-bool vault_work(struct vault *v) {
+bool blob_log_store_work(struct blob_log_store *v) {
     return flusher_step(v->flusher);
 }
 
-enum err vault_step(struct vault *v, struct why *why) {
+enum err blob_log_store_step(struct blob_log_store *v, struct why *why) {
     enum err e = ERR_OK;
-    while (e == ERR_OK && vault_kick(v)) {
-        ENSURE(vault_work(v));
-        e = vault_take(v, why);
+    while (e == ERR_OK && blob_log_store_kick(v)) {
+        ENSURE(blob_log_store_work(v));
+        e = blob_log_store_take(v, why);
     }
     return e;
 }

@@ -13,7 +13,7 @@
 #include "remote.h"
 #include "vec.h"
 
-#define MEMBERS_MAX 1000u
+#define TITAN_PEERS_MAX 1000u
 #define HOST_MAX 64u
 #define CAPABILITY_MAX 512u
 #define NAME_BYTES 48u /* how the id of a worker begins; the rest of it is a dash and six digits */
@@ -36,7 +36,7 @@ struct member {
     struct agent *agent;
     bool is_probing, is_silent, is_ending;
     int64_t probe_ms, asked_ms, heard_ms; /* the next probe; the last one; the last answer */
-    struct members *all;
+    struct titan_peers *all;
 };
 
 struct word { /* of a worker, about a job */
@@ -45,14 +45,14 @@ struct word { /* of a worker, about a job */
     struct bytes *body;
 };
 
-struct members {
+struct titan_peers {
     struct arena birth; /* holds this struct */
-    struct members_options o;
+    struct titan_peers_options o;
     struct pool pool;
     struct vec words; /* in the order of their coming */
 };
 
-static int64_t now_of(const struct members *m) {
+static int64_t now_of(const struct titan_peers *m) {
     return m->o.clock->mono(m->o.clock).ms;
 }
 
@@ -64,13 +64,13 @@ static void say(const struct member *x, const char *what) {
 
 /* ---- coming and going ---- */
 
-struct members *members_new(const struct members_options *o) {
+struct titan_peers *titan_peers_new(const struct titan_peers_options *o) {
     struct arena birth;
-    arena_init(&birth, sizeof(struct members) + 64, sizeof(struct members) + 4096);
-    struct members *m = ARENA_NEW(&birth, struct members);
+    arena_init(&birth, sizeof(struct titan_peers) + 64, sizeof(struct titan_peers) + 4096);
+    struct titan_peers *m = ARENA_NEW(&birth, struct titan_peers);
     m->birth = birth;
     m->o = *o;
-    pool_init(&m->pool, sizeof(struct member), MEMBERS_MAX);
+    pool_init(&m->pool, sizeof(struct member), TITAN_PEERS_MAX);
     vec_init(&m->words, sizeof(struct word));
     return m;
 }
@@ -85,14 +85,14 @@ static void detach(struct member *x) {
     x->space = NULL;
 }
 
-static void forget(struct members *m, uint32_t index) {
+static void forget(struct titan_peers *m, uint32_t index) {
     struct member *x = pool_at(&m->pool, index);
     detach(x);
     exchanges_fini(&x->exchanges);
     pool_free(&m->pool, index);
 }
 
-void members_free(struct members *m) {
+void titan_peers_free(struct titan_peers *m) {
     for (uint32_t i = 1; i <= m->pool.high; i++)
         if (((struct member *)pool_at(&m->pool, i))->port != 0) forget(m, i);
     for (uint32_t i = 0; i < m->words.count; i++) bytes_free(((struct word *)vec_at(&m->words, i))->body);
@@ -121,12 +121,12 @@ static void end_left(void *arg, const char *space) {
 
 /* A worker of the cluster, from now on. */
 static enum err attach(struct member *x, struct why *why) {
-    const struct members_options *o = &x->all->o;
+    const struct titan_peers_options *o = &x->all->o;
     struct agent_options options = {.server = o->server,
                                     .tenant = o->tenant,
                                     .name = x->name,
                                     .build = o->build,
-                                    .pool = MEMBERS_POOL,
+                                    .pool = TITAN_PEERS_POOL,
                                     .slots = x->slots,
                                     .permanent = x->is_permanent,
                                     .elsewhere = true,
@@ -217,7 +217,7 @@ static bool port_read(struct slice text, uint32_t *ret) {
     return port > 0 && port <= 65535;
 }
 
-static struct member *find(const struct members *m, struct slice host, uint32_t port) {
+static struct member *find(const struct titan_peers *m, struct slice host, uint32_t port) {
     for (uint32_t i = 1; i <= m->pool.high; i++) {
         struct member *x = pool_at(&m->pool, i);
         if (x->port == port && slice_eq(slice_str(x->host), host)) return x;
@@ -225,7 +225,7 @@ static struct member *find(const struct members *m, struct slice host, uint32_t 
     return NULL;
 }
 
-static void member_make(struct members *m, struct member *x, struct slice host, uint32_t port) {
+static void member_make(struct titan_peers *m, struct member *x, struct slice host, uint32_t port) {
     *x = (struct member){.port = port, .all = m, .heard_ms = now_of(m)};
     snprintf(x->host, sizeof x->host, "%.*s", SLICE_FMT(host));
     snprintf(x->address, sizeof x->address, "%s:%u", x->host, port);
@@ -237,7 +237,7 @@ static void member_make(struct members *m, struct member *x, struct slice host, 
 }
 
 /* "port||capability||isPermanent" */
-static void enrol(struct members *m, const char *address, struct slice body, struct buf *ret) {
+static void enrol(struct titan_peers *m, const char *address, struct slice body, struct buf *ret) {
     struct slice number = cut(&body, "||"), capability = cut(&body, "||");
     const char *colon = strrchr(address, ':');
     struct slice host = slice_of(address, colon != NULL ? (size_t)(colon - address) : 0);
@@ -250,7 +250,7 @@ static void enrol(struct members *m, const char *address, struct slice body, str
     struct member *x = find(m, host, port);
     uint32_t index = x == NULL ? pool_alloc(&m->pool) : 0;
     if (x == NULL && index == 0) {
-        buf_printf(ret, "SERVER_ERROR: there are %u workers already", MEMBERS_MAX);
+        buf_printf(ret, "SERVER_ERROR: there are %u workers already", TITAN_PEERS_MAX);
         return;
     }
     if (x == NULL) { /* else it says so every 30 s, and keeps what it has */
@@ -266,8 +266,8 @@ static void enrol(struct members *m, const char *address, struct slice body, str
 
 /* What is said of jobs waits for the pass: lines come on many connections, one after the other, and those that were
  * made in one order may be read in another. */
-void members_hear(struct members *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
-                  struct buf *ret) {
+void titan_peers_hear(struct titan_peers *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                      struct buf *ret) {
     static const struct {
         uint8_t opcode;
         const char *answer;
@@ -297,7 +297,7 @@ static int by_conn(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void hear_words(struct members *m) {
+static void hear_words(struct titan_peers *m) {
     uint32_t w = 0;
     if (m->words.count == 0) return;
     qsort(m->words.at, m->words.count, sizeof(struct word), by_conn);
@@ -350,7 +350,7 @@ static void member_pass(struct member *x) {
     if (agent_is_over(x->agent)) end(x);
 }
 
-void members_pass(struct members *m) {
+void titan_peers_pass(struct titan_peers *m) {
     hear_words(m);
     for (uint32_t i = 1; i <= m->pool.high; i++) {
         struct member *x = pool_at(&m->pool, i);
@@ -367,7 +367,7 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-mono_time members_next(struct members *m) {
+mono_time titan_peers_next(struct titan_peers *m) {
     int64_t next = m->words.count > 0 ? now_of(m) + PENDING_MS : TIME_NEVER;
     for (uint32_t i = 1; i <= m->pool.high; i++) {
         struct member *x = pool_at(&m->pool, i);

@@ -17,9 +17,9 @@
 #include "net.h"
 #include "space.h"
 
-#define MEMBERS_POOL "titan"
+#define TITAN_PEERS_POOL "titan"
 
-struct members_options {
+struct titan_peers_options {
     struct clock *clock;
     struct net *net;
     const char *server; /* where the agents find it */
@@ -36,14 +36,14 @@ struct members_options {
     void *ctx;
 };
 
-struct members;
+struct titan_peers;
 
-struct members *members_new(const struct members_options *o);
-void members_free(struct members *m);
-void members_pass(struct members *m);
-mono_time members_next(struct members *m);
+struct titan_peers *titan_peers_new(const struct titan_peers_options *o);
+void titan_peers_free(struct titan_peers *m);
+void titan_peers_pass(struct titan_peers *m);
+mono_time titan_peers_next(struct titan_peers *m);
 /* A frame of a worker, and from where; what it is answered. */
-void members_hear(struct members *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
-                  struct buf *ret);
+void titan_peers_hear(struct titan_peers *m, conn_id conn, const char *address, uint8_t opcode, struct slice body,
+                      struct buf *ret);
 
 #endif

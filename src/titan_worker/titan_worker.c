@@ -13,7 +13,7 @@
 #define REGISTER_CALL_MS 10000
 #define LINE_MAX 512
 
-void hand_log(const struct hand *h, const char *format, ...) {
+void titan_worker_log(const struct titan_worker *h, const char *format, ...) {
     char line[LINE_MAX];
     va_list args;
     if (h->o.log == NULL) return;
@@ -23,21 +23,22 @@ void hand_log(const struct hand *h, const char *format, ...) {
     h->o.log(h->o.ctx, line);
 }
 
-enum err hand_open(const struct hand_world *w, const struct hand_options *o, struct hand **ret, struct why *why) {
+enum err titan_worker_open(const struct titan_worker_world *w, const struct titan_worker_options *o,
+                           struct titan_worker **ret, struct why *why) {
     struct arena birth;
     struct titan_place place;
     char shared[SPACE_PATH_MAX];
     titan_place_init(&place, w->space);
     enum err e = titan_place_shared(&place, "", shared, why);
     if (e != ERR_OK) return e;
-    arena_init(&birth, sizeof(struct hand) + 64, sizeof(struct hand) + 4096);
-    struct hand *h = ARENA_NEW(&birth, struct hand);
-    *h = (struct hand){.birth = birth, .w = *w, .o = *o, .place = place, .over_at_ms = TIME_NEVER};
-    hand_port_init(h);
+    arena_init(&birth, sizeof(struct titan_worker) + 64, sizeof(struct titan_worker) + 4096);
+    struct titan_worker *h = ARENA_NEW(&birth, struct titan_worker);
+    *h = (struct titan_worker){.birth = birth, .w = *w, .o = *o, .place = place, .over_at_ms = TIME_NEVER};
+    titan_worker_port_init(h);
     exchanges_init(&h->exchanges, w->clock, w->net);
-    pool_init(&h->tasks, sizeof(struct hand_task), HAND_JOBS_MAX);
+    pool_init(&h->tasks, sizeof(struct titan_worker_task), TITAN_WORKER_JOBS_MAX);
     map_init(&h->task_by_process);
-    vec_init(&h->files, sizeof(struct hand_file));
+    vec_init(&h->files, sizeof(struct titan_worker_file));
     arena_init(&h->frame, 4096, TITAN_BODY_BYTES_MAX);
     arena_init(&h->arena, 4096, 64u << 20);
     buf_init(&h->out, TITAN_BODY_BYTES_MAX);
@@ -45,12 +46,12 @@ enum err hand_open(const struct hand_world *w, const struct hand_options *o, str
     return ERR_OK;
 }
 
-void hand_close(struct hand *h) {
-    hand_port_fini(h);
+void titan_worker_close(struct titan_worker *h) {
+    titan_worker_port_fini(h);
     exchanges_fini(&h->exchanges);
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        struct hand_task *t = pool_at(&h->tasks, i);
-        if (t->number != 0) hand_run_forget(h, t);
+        struct titan_worker_task *t = pool_at(&h->tasks, i);
+        if (t->number != 0) titan_worker_run_forget(h, t);
     }
     pool_fini(&h->tasks);
     map_fini(&h->task_by_process);
@@ -63,67 +64,67 @@ void hand_close(struct hand *h) {
     arena_fini(&birth);
 }
 
-const struct net_handler *hand_handler(struct hand *h) {
+const struct net_handler *titan_worker_handler(struct titan_worker *h) {
     return &h->handler;
 }
 
-void hand_listens(struct hand *h, uint32_t port) {
+void titan_worker_listens(struct titan_worker *h, uint32_t port) {
     h->port = port;
 }
 
 static void registered(void *ctx, uint64_t token, const struct exchange_end *end) {
-    struct hand *h = ctx;
+    struct titan_worker *h = ctx;
     (void)token;
     bool is_good = end->answer != NULL && slice_eq(end->answer->body, SLICE("REGISTERED"));
-    if (is_good && !h->is_registered) hand_log(h, "registered with %s", h->o.master);
+    if (is_good && !h->is_registered) titan_worker_log(h, "registered with %s", h->o.master);
     h->is_registered = is_good;
     if (!is_good && !h->was_refused)
-        hand_log(h, "%s does not take us: %.*s; we go on trying", h->o.master,
-                 SLICE_FMT(end->answer != NULL ? end->answer->body : slice_str(end->failure)));
+        titan_worker_log(h, "%s does not take us: %.*s; we go on trying", h->o.master,
+                         SLICE_FMT(end->answer != NULL ? end->answer->body : slice_str(end->failure)));
     h->was_refused = !is_good;
     h->is_registering = false;
-    h->register_at_ms = hand_now(h) + (is_good ? REGISTER_MS : REGISTER_AGAIN_MS);
+    h->register_at_ms = titan_worker_now(h) + (is_good ? REGISTER_MS : REGISTER_AGAIN_MS);
 }
 
-static void register_due(struct hand *h) {
-    if (h->is_registering || h->is_draining || hand_now(h) < h->register_at_ms) return;
+static void register_due(struct titan_worker *h) {
+    if (h->is_registering || h->is_draining || titan_worker_now(h) < h->register_at_ms) return;
     buf_clear(&h->out);
     buf_printf(&h->out, "%u||%s||%s", h->port, h->o.capability, h->o.permanent ? "true" : "false");
     h->is_registering = true;
     exchange_begin(&h->exchanges, h->o.master, TITAN_REGISTER, buf_slice(&h->out), REGISTER_CALL_MS, registered, h, 0);
 }
 
-void hand_pass(struct hand *h) {
+void titan_worker_pass(struct titan_worker *h) {
     exchanges_pass(&h->exchanges);
-    hand_run_due(h);
-    hand_port_pass(h);
+    titan_worker_run_due(h);
+    titan_worker_port_pass(h);
     register_due(h);
-    hand_tell_pass(h);
+    titan_worker_tell_pass(h);
 }
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-mono_time hand_next(struct hand *h) {
-    int64_t next = least(exchanges_next(&h->exchanges), hand_run_next(h));
-    next = least(next, hand_tell_next(h));
+mono_time titan_worker_next(struct titan_worker *h) {
+    int64_t next = least(exchanges_next(&h->exchanges), titan_worker_run_next(h));
+    next = least(next, titan_worker_tell_next(h));
     next = least(next, h->over_at_ms);
     if (!h->is_registering && !h->is_draining) next = least(next, h->register_at_ms);
-    if (hand_is_over(h)) next = 0;
+    if (titan_worker_is_over(h)) next = 0;
     return (mono_time){next};
 }
 
-void hand_drain(struct hand *h) {
+void titan_worker_drain(struct titan_worker *h) {
     if (h->is_draining) return;
     h->is_draining = true;
-    hand_log(h, "draining: nothing new is taken");
+    titan_worker_log(h, "draining: nothing new is taken");
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        struct hand_task *t = pool_at(&h->tasks, i);
-        if (t->number != 0 && t->is_service) hand_run_stop(h, t);
+        struct titan_worker_task *t = pool_at(&h->tasks, i);
+        if (t->number != 0 && t->is_service) titan_worker_run_stop(h, t);
     }
 }
 
-bool hand_is_over(const struct hand *h) {
-    return hand_now(h) >= h->over_at_ms || (h->is_draining && h->tasks.count == 0 && !h->is_telling);
+bool titan_worker_is_over(const struct titan_worker *h) {
+    return titan_worker_now(h) >= h->over_at_ms || (h->is_draining && h->tasks.count == 0 && !h->is_telling);
 }

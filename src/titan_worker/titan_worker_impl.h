@@ -12,15 +12,15 @@
 #include "vec.h"
 #include "wtime.h"
 
-#define HAND_NAME_MAX 256u /* of a file */
-#define HAND_ID_MAX 1024u  /* of a job: more is nobody's id */
-#define HAND_JOBS_MAX 100000u
+#define TITAN_WORKER_NAME_MAX 256u /* of a file */
+#define TITAN_WORKER_ID_MAX 1024u  /* of a job: more is nobody's id */
+#define TITAN_WORKER_JOBS_MAX 100000u
 
-struct hand_task { /* a job, or a service */
+struct titan_worker_task { /* a job, or a service */
     uint32_t number; /* first: never 0 while in use */
     bool is_service, is_archive, is_worker; /* worker: another one like this */
     struct bytes *id, *args;
-    char file[HAND_NAME_MAX]; /* in its directory */
+    char file[TITAN_WORKER_NAME_MAX]; /* in its directory */
     char entry[SPACE_PATH_MAX]; /* of an archive */
     uint32_t port;
     uint32_t starts;
@@ -42,7 +42,7 @@ struct hand_task { /* a job, or a service */
     int64_t text_ms;    /* when the first of it came */
 };
 
-struct hand_session { /* a connection to its port */
+struct titan_worker_session { /* a connection to its port */
     conn_id conn; /* first: never 0 while in use */
     struct buf in;
     uint32_t waits_for; /* number of a task: its end is the answer */
@@ -50,21 +50,21 @@ struct hand_session { /* a connection to its port */
     bool is_ready;      /* frames that waited may be served */
 };
 
-struct hand_file { /* the newest that was staged by this name */
-    char name[HAND_NAME_MAX];
+struct titan_worker_file { /* the newest that was staged by this name */
+    char name[TITAN_WORKER_NAME_MAX];
     uint64_t serial; /* names its directory */
 };
 
-struct hand {
+struct titan_worker {
     struct arena birth; /* holds this struct */
-    struct hand_world w;
-    struct hand_options o;
+    struct titan_worker_world w;
+    struct titan_worker_options o;
     struct net_handler handler;
     struct exchanges exchanges;
     struct pool sessions, tasks;
     struct map session_by_conn, task_by_process;
     struct titan_place place; /* where scripts lie that run */
-    struct vec files; /* struct hand_file, the latest staged last */
+    struct vec files;         /* struct titan_worker_file, the latest staged last */
     struct arena frame; /* of what a frame brings */
     struct arena arena; /* of one start */
     struct buf out;
@@ -86,49 +86,52 @@ struct hand {
     int64_t over_at_ms; /* killed by the master: when */
 };
 
-static inline int64_t hand_now(const struct hand *h) {
+static inline int64_t titan_worker_now(const struct titan_worker *h) {
     return h->w.clock->mono(h->w.clock).ms;
 }
-void hand_log(const struct hand *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void titan_worker_log(const struct titan_worker *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Up to the first bar, which is taken off; all that is left without one. */
-struct slice hand_cut(struct slice *in);
+struct slice titan_worker_cut(struct slice *in);
 
 /* titan_worker_port.c */
-void hand_port_init(struct hand *h);
-void hand_port_fini(struct hand *h);
-void hand_port_pass(struct hand *h);
-void hand_port_ended(struct hand *h, const struct hand_task *t); /* whoever waits for its end is answered */
+void titan_worker_port_init(struct titan_worker *h);
+void titan_worker_port_fini(struct titan_worker *h);
+void titan_worker_port_pass(struct titan_worker *h);
+void titan_worker_port_ended(struct titan_worker *h,
+                             const struct titan_worker_task *t); /* whoever waits for its end is answered */
 
 /* titan_worker_stage.c */
 /* The path of what was written is in `ret`. A name is one of a file, without a path. */
-CHECKED enum err hand_stage_put(struct hand *h, struct slice name, struct slice bytes, char ret[SPACE_PATH_MAX],
-                           struct why *why);
-void hand_stage_path(struct hand *h, struct slice name, char ret[SPACE_PATH_MAX]); /* where it would be */
-CHECKED enum err hand_stage_get(struct hand *h, struct slice name, struct buf *ret, struct why *why);
-bool hand_stage_is_name(struct slice name);
+CHECKED enum err titan_worker_stage_put(struct titan_worker *h, struct slice name, struct slice bytes,
+                                        char ret[SPACE_PATH_MAX], struct why *why);
+void titan_worker_stage_path(struct titan_worker *h, struct slice name,
+                             char ret[SPACE_PATH_MAX]); /* where it would be */
+CHECKED enum err titan_worker_stage_get(struct titan_worker *h, struct slice name, struct buf *ret, struct why *why);
+bool titan_worker_stage_is_name(struct slice name);
 
 /* titan_worker_run.c */
-struct hand_run_order {
+struct titan_worker_run_order {
     bool is_service, is_archive, is_worker;
     struct slice id, file, entry, args, bytes;
     uint32_t port;
     const char *refusal; /* it cannot be run, and this is why */
 };
-uint32_t hand_run_active(const struct hand *h); /* jobs that run */
+uint32_t titan_worker_run_active(const struct titan_worker *h); /* jobs that run */
 /* The newest that is not over. */
-struct hand_task *hand_run_find(const struct hand *h, struct slice id, bool is_service);
+struct titan_worker_task *titan_worker_run_find(const struct titan_worker *h, struct slice id, bool is_service);
 /* A task that could not be started is over already, and says why; ERR_BUSY: there are too many. */
-CHECKED enum err hand_run_begin(struct hand *h, const struct hand_run_order *o, struct hand_task **ret,
-                                struct why *why);
-void hand_run_stop(struct hand *h, struct hand_task *t);
-void hand_run_forget(struct hand *h, struct hand_task *t);
-void hand_run_flow(struct hand *h, struct hand_task *t); /* pauses its process, or lets it go on */
-void hand_run_due(struct hand *h);
-int64_t hand_run_next(const struct hand *h);
+CHECKED enum err titan_worker_run_begin(struct titan_worker *h, const struct titan_worker_run_order *o,
+                                        struct titan_worker_task **ret, struct why *why);
+void titan_worker_run_stop(struct titan_worker *h, struct titan_worker_task *t);
+void titan_worker_run_forget(struct titan_worker *h, struct titan_worker_task *t);
+void titan_worker_run_flow(struct titan_worker *h,
+                           struct titan_worker_task *t); /* pauses its process, or lets it go on */
+void titan_worker_run_due(struct titan_worker *h);
+int64_t titan_worker_run_next(const struct titan_worker *h);
 
 /* titan_worker_tell.c */
-void hand_tell_output(struct hand *h, struct hand_task *t, struct slice bytes);
-void hand_tell_pass(struct hand *h);
-int64_t hand_tell_next(const struct hand *h);
+void titan_worker_tell_output(struct titan_worker *h, struct titan_worker_task *t, struct slice bytes);
+void titan_worker_tell_pass(struct titan_worker *h);
+int64_t titan_worker_tell_next(const struct titan_worker *h);
 
 #endif

@@ -14,7 +14,7 @@
 #define ZIP_ENTRY_BYTES 46u /* of one of the directory, before its name */
 #define KILL_MS 100         /* from the answer to the end */
 
-struct slice hand_cut(struct slice *in) {
+struct slice titan_worker_cut(struct slice *in) {
     const uint8_t *bar = in->len > 0 ? memchr(in->ptr, '|', in->len) : NULL;
     size_t len = bar != NULL ? (size_t)(bar - in->ptr) : in->len;
     struct slice part = slice_of(in->ptr, len);
@@ -22,7 +22,7 @@ struct slice hand_cut(struct slice *in) {
     return part;
 }
 
-static void say(struct hand *h, const struct hand_session *n, uint8_t opcode, const char *text) {
+static void say(struct titan_worker *h, const struct titan_worker_session *n, uint8_t opcode, const char *text) {
     struct buf out;
     buf_init(&out, TITAN_HEADER_BYTES + (64u << 10));
     titan_put(&out, opcode, slice_str(text));
@@ -30,11 +30,12 @@ static void say(struct hand *h, const struct hand_session *n, uint8_t opcode, co
     buf_fini(&out);
 }
 
-#define SAY_MAX (SPACE_PATH_MAX + HAND_ID_MAX + 512u)
+#define SAY_MAX (SPACE_PATH_MAX + TITAN_WORKER_ID_MAX + 512u)
 
-static void sayf(struct hand *h, const struct hand_session *n, uint8_t opcode, const char *format, ...)
+static void sayf(struct titan_worker *h, const struct titan_worker_session *n, uint8_t opcode, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static void sayf(struct hand *h, const struct hand_session *n, uint8_t opcode, const char *format, ...) {
+static void sayf(struct titan_worker *h, const struct titan_worker_session *n, uint8_t opcode, const char *format,
+                 ...) {
     char text[SAY_MAX];
     va_list args;
     va_start(args, format);
@@ -44,60 +45,61 @@ static void sayf(struct hand *h, const struct hand_session *n, uint8_t opcode, c
 }
 
 static bool is_id(struct slice id) {
-    return id.len > 0 && id.len <= HAND_ID_MAX;
+    return id.len > 0 && id.len <= TITAN_WORKER_ID_MAX;
 }
 
-static bool is_full(struct hand *h, const struct hand_session *n) {
-    if (!h->is_draining && hand_run_active(h) < h->o.slots) return false;
+static bool is_full(struct titan_worker *h, const struct titan_worker_session *n) {
+    if (!h->is_draining && titan_worker_run_active(h) < h->o.slots) return false;
     say(h, n, TITAN_ERROR, "ERROR_WORKER_SATURATED");
     return true;
 }
 
 /* ---- jobs ---- */
 
-static void heartbeat(struct hand *h, struct hand_session *n, struct slice body) {
+static void heartbeat(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
     (void)body;
-    sayf(h, n, TITAN_ACK, "PONG|%u|%u", hand_run_active(h), h->o.slots);
+    sayf(h, n, TITAN_ACK, "PONG|%u|%u", titan_worker_run_active(h), h->o.slots);
 }
 
-static void stage(struct hand *h, struct hand_session *n, struct slice body) {
+static void stage(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
     bool has_bar = body.len > 0 && memchr(body.ptr, '|', body.len) != NULL;
-    struct slice name = hand_cut(&body), bytes = {0};
+    struct slice name = titan_worker_cut(&body), bytes = {0};
     struct why why = {{0}};
     char path[SPACE_PATH_MAX];
     if (!has_bar) {
         say(h, n, TITAN_ERROR, "JOB_FAILED Invalid File Payload");
-    } else if (!hand_stage_is_name(name)) {
+    } else if (!titan_worker_stage_is_name(name)) {
         say(h, n, TITAN_ERROR, "JOB_FAILED Invalid file name (path traversal rejected)");
     } else {
         enum err e = base64_read(body, &h->frame, &bytes, &why);
-        if (e == ERR_OK) e = hand_stage_put(h, name, bytes, path, &why);
+        if (e == ERR_OK) e = titan_worker_stage_put(h, name, bytes, path, &why);
         sayf(h, n, e == ERR_OK ? TITAN_ACK : TITAN_ERROR, e == ERR_OK ? "FILE_SAVED: %s" : "JOB_FAILED %s",
              e == ERR_OK ? path : why.text);
     }
 }
 
 /* A job is accepted also when it cannot be run: its end then says why, as there. */
-static void begin(struct hand *h, const struct hand_session *n, const struct hand_run_order *order) {
-    struct hand_task *t = NULL;
+static void begin(struct titan_worker *h, const struct titan_worker_session *n,
+                  const struct titan_worker_run_order *order) {
+    struct titan_worker_task *t = NULL;
     struct why why = {{0}};
-    enum err e = hand_run_begin(h, order, &t, &why);
+    enum err e = titan_worker_run_begin(h, order, &t, &why);
     say(h, n, e == ERR_OK ? TITAN_ACK : TITAN_ERROR, e == ERR_OK ? "JOB_ACCEPTED" : "ERROR_WORKER_SATURATED");
 }
 
-static void run(struct hand *h, struct hand_session *n, struct slice body) {
-    struct hand_run_order order = {.id = hand_cut(&body)};
+static void run(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
+    struct titan_worker_run_order order = {.id = titan_worker_cut(&body)};
     struct buf bytes;
     struct why why = {{0}};
-    order.file = hand_cut(&body);
+    order.file = titan_worker_cut(&body);
     order.args = body;
-    if (!is_id(order.id) || !hand_stage_is_name(order.file)) {
+    if (!is_id(order.id) || !titan_worker_stage_is_name(order.file)) {
         say(h, n, TITAN_ERROR, "ERROR: Invalid Run Payload");
         return;
     }
     if (is_full(h, n)) return;
     buf_init(&bytes, TITAN_BODY_BYTES_MAX);
-    if (hand_stage_get(h, order.file, &bytes, &why) == ERR_OK)
+    if (titan_worker_stage_get(h, order.file, &bytes, &why) == ERR_OK)
         order.bytes = buf_slice(&bytes);
     else
         order.refusal = why.text;
@@ -147,7 +149,8 @@ static bool is_entry(struct slice entry) {
     return true;
 }
 
-static bool archive_take(struct hand *h, struct slice text, struct hand_run_order *order, struct why *why) {
+static bool archive_take(struct titan_worker *h, struct slice text, struct titan_worker_run_order *order,
+                         struct why *why) {
     if (!is_id(order->id)) (void)why_set(why, ERR_INVALID, "no id");
     if (is_id(order->id) && !is_entry(order->entry))
         (void)why_set(why, ERR_INVALID, "Invalid entry (path traversal rejected)");
@@ -157,10 +160,11 @@ static bool archive_take(struct hand *h, struct slice text, struct hand_run_orde
     return false;
 }
 
-static void run_archive(struct hand *h, struct hand_session *n, struct slice body) {
-    struct hand_run_order order = {.is_archive = true, .id = hand_cut(&body), .file = SLICE("archive.zip")};
+static void run_archive(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
+    struct titan_worker_run_order order = {
+        .is_archive = true, .id = titan_worker_cut(&body), .file = SLICE("archive.zip")};
     struct why why = {{0}};
-    order.entry = hand_cut(&body);
+    order.entry = titan_worker_cut(&body);
     if (is_full(h, n)) return;
     if (!archive_take(h, body, &order, &why)) {
         sayf(h, n, TITAN_ERROR, "ARCHIVE_FAILED: %s", why.text);
@@ -181,16 +185,17 @@ static uint32_t port_of(struct slice text) {
     return port <= 65535 ? port : 0;
 }
 
-static void deploy(struct hand *h, const struct hand_session *n, const struct hand_run_order *order) {
-    struct hand_task *t = hand_run_find(h, order->id, true);
+static void deploy(struct titan_worker *h, const struct titan_worker_session *n,
+                   const struct titan_worker_run_order *order) {
+    struct titan_worker_task *t = titan_worker_run_find(h, order->id, true);
     struct why why = {{0}};
     if (t != NULL) {
         sayf(h, n, TITAN_ACK, "SERVICE_ALREADY_RUNNING: %.*s", SLICE_FMT(order->id));
-    } else if (h->is_draining || hand_run_begin(h, order, &t, &why) != ERR_OK) {
+    } else if (h->is_draining || titan_worker_run_begin(h, order, &t, &why) != ERR_OK) {
         say(h, n, TITAN_ACK, "LAUNCH_ERROR: this worker takes no more");
     } else if (t->is_over) {
         sayf(h, n, TITAN_ACK, "LAUNCH_ERROR: %s", t->refusal.text);
-        hand_run_forget(h, t);
+        titan_worker_run_forget(h, t);
     } else if (t->is_worker) {
         sayf(h, n, TITAN_ACK, "DEPLOYED_SUCCESS | ID: %.*s | PID: DETACHED", SLICE_FMT(order->id));
     } else { /* processes have numbers here, not pids: the system may use those again */
@@ -199,35 +204,35 @@ static void deploy(struct hand *h, const struct hand_session *n, const struct ha
     }
 }
 
-static void start_service(struct hand *h, struct hand_session *n, struct slice body) {
-    struct hand_run_order order = {.is_service = true, .file = hand_cut(&body)};
+static void start_service(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
+    struct titan_worker_run_order order = {.is_service = true, .file = titan_worker_cut(&body)};
     struct buf bytes;
     struct why why = {{0}};
     char path[SPACE_PATH_MAX];
-    order.id = hand_cut(&body);
-    order.port = port_of(hand_cut(&body));
+    order.id = titan_worker_cut(&body);
+    order.port = port_of(titan_worker_cut(&body));
     order.is_worker = slice_eq(order.file, SLICE("Worker.jar"));
-    if (!is_id(order.id) || !hand_stage_is_name(order.file) || (order.is_worker && order.port == 0)) {
+    if (!is_id(order.id) || !titan_worker_stage_is_name(order.file) || (order.is_worker && order.port == 0)) {
         say(h, n, TITAN_ERROR, "ERROR: Invalid Service Payload");
         return;
     }
     buf_init(&bytes, TITAN_BODY_BYTES_MAX);
-    if (order.is_worker || hand_stage_get(h, order.file, &bytes, &why) == ERR_OK) {
+    if (order.is_worker || titan_worker_stage_get(h, order.file, &bytes, &why) == ERR_OK) {
         order.bytes = buf_slice(&bytes);
         deploy(h, n, &order);
     } else {
-        hand_stage_path(h, order.file, path);
+        titan_worker_stage_path(h, order.file, path);
         sayf(h, n, TITAN_ERROR, "ERROR: File not found at %s", path);
     }
     buf_fini(&bytes);
 }
 
-static void start_service_archive(struct hand *h, struct hand_session *n, struct slice body) {
-    struct hand_run_order order = {.is_service = true, .is_archive = true, .id = hand_cut(&body)};
+static void start_service_archive(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
+    struct titan_worker_run_order order = {.is_service = true, .is_archive = true, .id = titan_worker_cut(&body)};
     struct why why = {{0}};
     order.file = SLICE("archive.zip");
-    order.entry = hand_cut(&body);
-    order.port = port_of(hand_cut(&body));
+    order.entry = titan_worker_cut(&body);
+    order.port = port_of(titan_worker_cut(&body));
     bool is_good = archive_take(h, body, &order, &why);
     if (is_good && !zip_may_have(order.bytes, order.entry)) {
         is_good = false;
@@ -243,11 +248,12 @@ static void start_service_archive(struct hand *h, struct hand_session *n, struct
 /* ---- the end of things ---- */
 
 /* The answer comes when nothing of it runs any more. */
-static void stop(struct hand *h, struct hand_session *n, struct slice id, bool is_service, uint8_t op) {
-    struct hand_task *t = hand_run_find(h, id, is_service);
+static void stop(struct titan_worker *h, struct titan_worker_session *n, struct slice id, bool is_service, uint8_t op) {
+    struct titan_worker_task *t = titan_worker_run_find(h, id, is_service);
     if (t == NULL) {
         if (is_service)
-            sayf(h, n, TITAN_ACK, "UNKNOWN_SERVICE: %.*s", (int)(id.len < HAND_ID_MAX ? id.len : HAND_ID_MAX),
+            sayf(h, n, TITAN_ACK, "UNKNOWN_SERVICE: %.*s",
+                 (int)(id.len < TITAN_WORKER_ID_MAX ? id.len : TITAN_WORKER_ID_MAX),
                  id.len > 0 ? (const char *)id.ptr : "");
         else
             say(h, n, TITAN_ACK, "NOT_FOUND");
@@ -255,29 +261,29 @@ static void stop(struct hand *h, struct hand_session *n, struct slice id, bool i
     }
     n->waits_for = t->number;
     n->waits_op = op;
-    hand_run_stop(h, t);
+    titan_worker_run_stop(h, t);
 }
 
-static void stop_service(struct hand *h, struct hand_session *n, struct slice body) {
+static void stop_service(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
     stop(h, n, body, true, TITAN_STOP);
 }
 
-static void cancel(struct hand *h, struct hand_session *n, struct slice body) {
+static void cancel(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
     stop(h, n, body, false, TITAN_CANCEL_JOB);
 }
 
-static void kill_worker(struct hand *h, struct hand_session *n, struct slice body) {
+static void kill_worker(struct titan_worker *h, struct titan_worker_session *n, struct slice body) {
     (void)body;
     say(h, n, TITAN_KILL_WORKER, "SUCCESS: Worker shutting down.");
-    if (h->over_at_ms == TIME_NEVER) hand_log(h, "the master has this worker end");
-    h->over_at_ms = hand_now(h) + KILL_MS;
+    if (h->over_at_ms == TIME_NEVER) titan_worker_log(h, "the master has this worker end");
+    h->over_at_ms = titan_worker_now(h) + KILL_MS;
 }
 
 /* ---- frames ---- */
 
 static const struct {
     uint8_t opcode;
-    void (*serve)(struct hand *h, struct hand_session *n, struct slice body);
+    void (*serve)(struct titan_worker *h, struct titan_worker_session *n, struct slice body);
 } table[] = {
     {TITAN_HEARTBEAT, heartbeat},
     {TITAN_STAGE, stage},
@@ -290,18 +296,18 @@ static const struct {
     {TITAN_KILL_WORKER, kill_worker},
 };
 
-static struct hand_session *session_of(const struct hand *h, conn_id c) {
+static struct titan_worker_session *session_of(const struct titan_worker *h, conn_id c) {
     uint32_t index = map_get(&h->session_by_conn, c.v);
     return index != 0 ? pool_at(&h->sessions, index) : NULL;
 }
 
-static void forget(struct hand *h, struct hand_session *n) {
+static void forget(struct titan_worker *h, struct titan_worker_session *n) {
     buf_fini(&n->in);
     pool_free(&h->sessions, map_del(&h->session_by_conn, n->conn.v));
 }
 
 /* Everything that is whole, until one has to wait. */
-static void serve(struct hand *h, struct hand_session *n) {
+static void serve(struct titan_worker *h, struct titan_worker_session *n) {
     struct slice left = buf_slice(&n->in);
     struct titan_frame f;
     struct why why;
@@ -321,9 +327,9 @@ static void serve(struct hand *h, struct hand_session *n) {
     buf_cut(&n->in, left.len);
 }
 
-void hand_port_ended(struct hand *h, const struct hand_task *t) {
+void titan_worker_port_ended(struct titan_worker *h, const struct titan_worker_task *t) {
     for (uint32_t i = 1; i <= h->sessions.high; i++) {
-        struct hand_session *n = pool_at(&h->sessions, i);
+        struct titan_worker_session *n = pool_at(&h->sessions, i);
         if (n->conn.v == 0 || n->waits_for != t->number) continue;
         if (n->waits_op == TITAN_STOP)
             sayf(h, n, TITAN_ACK, "STOPPED: %.*s", SLICE_FMT(bytes_slice(t->id)));
@@ -334,9 +340,9 @@ void hand_port_ended(struct hand *h, const struct hand_task *t) {
     }
 }
 
-void hand_port_pass(struct hand *h) {
+void titan_worker_port_pass(struct titan_worker *h) {
     for (uint32_t i = 1; i <= h->sessions.high; i++) {
-        struct hand_session *n = pool_at(&h->sessions, i);
+        struct titan_worker_session *n = pool_at(&h->sessions, i);
         if (n->conn.v == 0 || !n->is_ready) continue;
         n->is_ready = false;
         serve(h, n);
@@ -344,22 +350,22 @@ void hand_port_pass(struct hand *h) {
 }
 
 static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
-    struct hand *h = ctx;
+    struct titan_worker *h = ctx;
     uint32_t index = pool_alloc(&h->sessions);
     (void)peer;
     if (index == 0) {
         h->w.net->ops->close(h->w.net, c);
         return;
     }
-    struct hand_session *n = pool_at(&h->sessions, index);
+    struct titan_worker_session *n = pool_at(&h->sessions, index);
     n->conn = c;
     buf_init(&n->in, 2 * (TITAN_HEADER_BYTES + (size_t)TITAN_BODY_BYTES_MAX));
     map_put(&h->session_by_conn, c.v, index);
 }
 
 static void on_received(void *ctx, conn_id c, struct slice bytes) {
-    struct hand *h = ctx;
-    struct hand_session *n = session_of(h, c);
+    struct titan_worker *h = ctx;
+    struct titan_worker_session *n = session_of(h, c);
     if (n == NULL) return;
     buf_put_slice(&n->in, bytes);
     if (!n->in.full) {
@@ -375,21 +381,21 @@ static void on_drained(void *ctx, conn_id c) {
 }
 
 static void on_closed(void *ctx, conn_id c, const char *why) {
-    struct hand *h = ctx;
-    struct hand_session *n = session_of(h, c);
+    struct titan_worker *h = ctx;
+    struct titan_worker_session *n = session_of(h, c);
     (void)why;
     if (n != NULL) forget(h, n);
 }
 
-void hand_port_init(struct hand *h) {
-    pool_init(&h->sessions, sizeof(struct hand_session), SESSIONS_MAX);
+void titan_worker_port_init(struct titan_worker *h) {
+    pool_init(&h->sessions, sizeof(struct titan_worker_session), SESSIONS_MAX);
     map_init(&h->session_by_conn);
     h->handler = (struct net_handler){on_opened, on_received, on_drained, on_closed, h};
 }
 
-void hand_port_fini(struct hand *h) {
+void titan_worker_port_fini(struct titan_worker *h) {
     for (uint32_t i = 1; i <= h->sessions.high; i++) {
-        struct hand_session *n = pool_at(&h->sessions, i);
+        struct titan_worker_session *n = pool_at(&h->sessions, i);
         if (n->conn.v == 0) continue;
         h->w.net->ops->close(h->w.net, n->conn);
         forget(h, n);

@@ -30,19 +30,19 @@ static bool is_dag(struct slice id) {
 
 /* ---- finding ---- */
 
-uint32_t hand_run_active(const struct hand *h) {
+uint32_t titan_worker_run_active(const struct titan_worker *h) {
     uint32_t count = 0;
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        const struct hand_task *t = pool_at(&h->tasks, i);
+        const struct titan_worker_task *t = pool_at(&h->tasks, i);
         count += t->number != 0 && !t->is_service && !t->is_over;
     }
     return count;
 }
 
-struct hand_task *hand_run_find(const struct hand *h, struct slice id, bool is_service) {
-    struct hand_task *found = NULL;
+struct titan_worker_task *titan_worker_run_find(const struct titan_worker *h, struct slice id, bool is_service) {
+    struct titan_worker_task *found = NULL;
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        struct hand_task *t = pool_at(&h->tasks, i);
+        struct titan_worker_task *t = pool_at(&h->tasks, i);
         if (t->number == 0 || t->is_over || t->is_service != is_service || !slice_eq(bytes_slice(t->id), id)) continue;
         if (found == NULL || t->number > found->number) found = t;
     }
@@ -51,7 +51,7 @@ struct hand_task *hand_run_find(const struct hand *h, struct slice id, bool is_s
 
 /* ---- the end ---- */
 
-void hand_run_forget(struct hand *h, struct hand_task *t) {
+void titan_worker_run_forget(struct titan_worker *h, struct titan_worker_task *t) {
     uint32_t index = 0;
     for (uint32_t i = 1; i <= h->tasks.high && index == 0; i++)
         if (pool_at(&h->tasks, i) == t) index = i;
@@ -65,30 +65,30 @@ void hand_run_forget(struct hand *h, struct hand_task *t) {
     pool_free(&h->tasks, index);
 }
 
-static void over(struct hand *h, struct hand_task *t) {
+static void over(struct titan_worker *h, struct titan_worker_task *t) {
     t->is_over = true;
     t->process = (proc_id){0};
     t->kill_at_ms = t->timeout_at_ms = t->restart_at_ms = TIME_NEVER;
     titan_place_give(&h->place, &t->ticket);
     if (t->space[0] != 0) h->w.space->ops->remove(h->w.space, t->space);
     t->space[0] = 0;
-    hand_port_ended(h, t);
+    titan_worker_port_ended(h, t);
 }
 
 /* A service that ended by itself is started again; but another worker that was told to end, ended. */
-static bool starts_again(const struct hand *h, const struct hand_task *t) {
+static bool starts_again(const struct titan_worker *h, const struct titan_worker_task *t) {
     if (!t->is_service || t->is_stopping || h->is_draining) return false;
     return !(t->is_worker && t->exit_code == 0 && t->signal == 0);
 }
 
-static int64_t pause_ms(struct hand_task *t, int64_t now) {
+static int64_t pause_ms(struct titan_worker_task *t, int64_t now) {
     if (now - t->started_ms >= RESTART_WELL_MS) t->failures = 0;
     int64_t pause = RESTART_MS << (t->failures < 4 ? t->failures : 4);
     t->failures++;
     return pause < RESTART_MS_MAX ? pause : RESTART_MS_MAX;
 }
 
-static void refusal_read(struct hand *h, struct hand_task *t) {
+static void refusal_read(struct titan_worker *h, struct titan_worker_task *t) {
     struct buf b;
     struct why ignored;
     buf_init(&b, sizeof t->refusal.text - 1);
@@ -97,14 +97,14 @@ static void refusal_read(struct hand *h, struct hand_task *t) {
     buf_fini(&b);
 }
 
-static struct hand_task *task_of(struct hand *h, proc_id p) {
+static struct titan_worker_task *task_of(struct titan_worker *h, proc_id p) {
     uint32_t index = map_get(&h->task_by_process, p.v);
     return index != 0 ? pool_at(&h->tasks, index) : NULL;
 }
 
 static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, const struct proc_usage *usage) {
-    struct hand *h = ctx;
-    struct hand_task *t = task_of(h, p);
+    struct titan_worker *h = ctx;
+    struct titan_worker_task *t = task_of(h, p);
     (void)usage;
     (void)map_del(&h->task_by_process, p.v);
     if (t == NULL) return;
@@ -112,18 +112,18 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
     t->signal = number;
     t->process = (proc_id){0};
     if (exit_code == PROC_REFUSED) refusal_read(h, t);
-    hand_log(h, "%.*s ended: code %u, signal %u", SLICE_FMT(bytes_slice(t->id)), exit_code, number);
+    titan_worker_log(h, "%.*s ended: code %u, signal %u", SLICE_FMT(bytes_slice(t->id)), exit_code, number);
     if (!starts_again(h, t)) {
         over(h, t);
         return;
     }
     t->kill_at_ms = TIME_NEVER;
-    t->restart_at_ms = hand_now(h) + pause_ms(t, hand_now(h));
+    t->restart_at_ms = titan_worker_now(h) + pause_ms(t, titan_worker_now(h));
 }
 
 /* ---- its output ---- */
 
-void hand_run_flow(struct hand *h, struct hand_task *t) {
+void titan_worker_run_flow(struct titan_worker *h, struct titan_worker_task *t) {
     bool is_full = t->text.len >= PAUSE_BYTES && !t->is_stopping;
     if (t->process.v == 0 || is_full == t->is_paused) return;
     t->is_paused = is_full;
@@ -131,8 +131,8 @@ void hand_run_flow(struct hand *h, struct hand_task *t) {
 }
 
 static void on_output(void *ctx, proc_id p, enum proc_stream stream, struct slice bytes) {
-    struct hand *h = ctx;
-    struct hand_task *t = task_of(h, p);
+    struct titan_worker *h = ctx;
+    struct titan_worker_task *t = task_of(h, p);
     (void)stream; /* Titan's workers tell of both as one */
     if (t == NULL) return;
     t->bytes += bytes.len;
@@ -140,8 +140,8 @@ static void on_output(void *ctx, proc_id p, enum proc_stream stream, struct slic
         size_t room = HEAD_BYTES_MAX - t->head.len;
         buf_put(&t->head, bytes.ptr, bytes.len < room ? bytes.len : room);
     }
-    hand_tell_output(h, t, bytes);
-    hand_run_flow(h, t);
+    titan_worker_tell_output(h, t, bytes);
+    titan_worker_run_flow(h, t);
 }
 
 static void on_stdin_ready(void *ctx, proc_id p) {
@@ -150,20 +150,20 @@ static void on_stdin_ready(void *ctx, proc_id p) {
 
 /* ---- the start ---- */
 
-static const char *text_of(struct hand *h, struct slice s) {
+static const char *text_of(struct titan_worker *h, struct slice s) {
     char *text = arena_alloc(&h->arena, s.len + 1);
     if (s.len > 0) memcpy(text, s.ptr, s.len);
     return text;
 }
 
-static const char *number_of(struct hand *h, int64_t value) {
+static const char *number_of(struct titan_worker *h, int64_t value) {
     char *text = arena_alloc(&h->arena, 24);
     snprintf(text, 24, "%lld", (long long)value);
     return text;
 }
 
 /* Titan splits arguments at single blanks, without quotes. */
-static void args_put(struct hand *h, struct slice args, const char **argv, uint32_t *count) {
+static void args_put(struct titan_worker *h, struct slice args, const char **argv, uint32_t *count) {
     if (args.len == 0) return;
     for (size_t from = 0, i = 0; i <= args.len && *count < ARGS_MAX; i++) {
         if (i < args.len && args.ptr[i] != ' ') continue;
@@ -173,7 +173,7 @@ static void args_put(struct hand *h, struct slice args, const char **argv, uint3
 }
 
 /* A child unpacks it and becomes what is in it, in the folder of its entry: src/child/child_unpack.c. */
-static void archive_argv(struct hand *h, const struct hand_task *t, const char *path, const char **argv,
+static void archive_argv(struct titan_worker *h, const struct titan_worker_task *t, const char *path, const char **argv,
                          uint32_t *count) {
     const struct limits *l = &h->o.limits;
     const char *slash = strrchr(t->entry, '/');
@@ -192,15 +192,15 @@ static void archive_argv(struct hand *h, const struct hand_task *t, const char *
     for (size_t i = 0; i < sizeof args / sizeof args[0]; i++) argv[(*count)++] = args[i];
 }
 
-static void worker_argv(struct hand *h, const struct hand_task *t, const char **argv, uint32_t *count) {
+static void worker_argv(struct titan_worker *h, const struct titan_worker_task *t, const char **argv, uint32_t *count) {
     const char *const args[] = {
         PROC_SELF, "worker", "--titan-master", h->o.master, "--titan-listen", number_of(h, t->port), "--data", "."};
     for (size_t i = 0; i < sizeof args / sizeof args[0]; i++) argv[(*count)++] = args[i];
 }
 
 /* .py and .sh as Titan runs them; else what begins as a program does. */
-static enum err script_argv(struct hand *h, const struct hand_task *t, const char *path, const char **argv,
-                            uint32_t *count, struct why *why) {
+static enum err script_argv(struct titan_worker *h, const struct titan_worker_task *t, const char *path,
+                            const char **argv, uint32_t *count, struct why *why) {
     uint8_t begin[4] = {0};
     struct buf first = {begin, 0, sizeof begin, sizeof begin, false};
     const struct interpreter *by = interpreter_of(slice_str(t->file));
@@ -219,7 +219,7 @@ static enum err script_argv(struct hand *h, const struct hand_task *t, const cha
     return ERR_OK;
 }
 
-static const char *const *env_make(struct hand *h, const struct hand_task *t) {
+static const char *const *env_make(struct titan_worker *h, const struct titan_worker_task *t) {
     struct jobenv env;
     const char *colon = strrchr(h->o.master, ':');
     jobenv_init(&env, &h->arena);
@@ -235,7 +235,8 @@ static const char *const *env_make(struct hand *h, const struct hand_task *t) {
 }
 
 /* A script lies where all do that run here; an archive in its own place. */
-static enum err script_path(struct hand *h, struct hand_task *t, char path[SPACE_PATH_MAX], struct why *why) {
+static enum err script_path(struct titan_worker *h, struct titan_worker_task *t, char path[SPACE_PATH_MAX],
+                            struct why *why) {
     char file[TITAN_PLACE_PATH_MAX];
     struct buf bytes;
     h->w.space->ops->path(h->w.space, t->space, t->file, path);
@@ -249,7 +250,7 @@ static enum err script_path(struct hand *h, struct hand_task *t, char path[SPACE
     return e;
 }
 
-static enum err launch(struct hand *h, struct hand_task *t, struct why *why) {
+static enum err launch(struct titan_worker *h, struct titan_worker_task *t, struct why *why) {
     struct proc_handler handler = {on_output, on_stdin_ready, on_ended, h};
     char path[SPACE_PATH_MAX], workdir[SPACE_PATH_MAX];
     uint32_t count = 0;
@@ -275,13 +276,13 @@ static enum err launch(struct hand *h, struct hand_task *t, struct why *why) {
     if (e != ERR_OK) return e;
     for (uint32_t i = 1; i <= h->tasks.high; i++)
         if (pool_at(&h->tasks, i) == t) map_put(&h->task_by_process, t->process.v, i);
-    t->started_ms = hand_now(h);
+    t->started_ms = titan_worker_now(h);
     t->is_paused = false;
     return ERR_OK;
 }
 
 /* A new directory with the bytes in it; the one before goes. */
-static enum err place(struct hand *h, struct hand_task *t, struct slice bytes, struct why *why) {
+static enum err place(struct titan_worker *h, struct titan_worker_task *t, struct slice bytes, struct why *why) {
     char before[sizeof t->space];
     memcpy(before, t->space, sizeof before);
     snprintf(t->space, sizeof t->space, "task-%u-%u", t->number, ++t->starts);
@@ -291,25 +292,26 @@ static enum err place(struct hand *h, struct hand_task *t, struct slice bytes, s
     return e;
 }
 
-enum err hand_run_begin(struct hand *h, const struct hand_run_order *o, struct hand_task **ret, struct why *why) {
+enum err titan_worker_run_begin(struct titan_worker *h, const struct titan_worker_run_order *o,
+                                struct titan_worker_task **ret, struct why *why) {
     uint32_t index = pool_alloc(&h->tasks);
     if (index == 0) return why_set(why, ERR_BUSY, "too many jobs");
-    struct hand_task *t = pool_at(&h->tasks, index);
-    *t = (struct hand_task){.number = ++h->number_last,
-                            .is_service = o->is_service,
-                            .is_archive = o->is_archive,
-                            .is_worker = o->is_worker,
-                            .id = bytes_new(o->id),
-                            .args = bytes_new(o->args),
-                            .port = o->port,
-                            .kill_at_ms = TIME_NEVER,
-                            .timeout_at_ms = TIME_NEVER,
-                            .restart_at_ms = TIME_NEVER};
+    struct titan_worker_task *t = pool_at(&h->tasks, index);
+    *t = (struct titan_worker_task){.number = ++h->number_last,
+                                    .is_service = o->is_service,
+                                    .is_archive = o->is_archive,
+                                    .is_worker = o->is_worker,
+                                    .id = bytes_new(o->id),
+                                    .args = bytes_new(o->args),
+                                    .port = o->port,
+                                    .kill_at_ms = TIME_NEVER,
+                                    .timeout_at_ms = TIME_NEVER,
+                                    .restart_at_ms = TIME_NEVER};
     buf_init(&t->head, HEAD_BYTES_MAX);
     buf_init(&t->text, TEXT_BYTES_MAX);
     snprintf(t->file, sizeof t->file, "%.*s", SLICE_FMT(o->file));
     snprintf(t->entry, sizeof t->entry, "%.*s", SLICE_FMT(o->entry));
-    if (!t->is_service) t->timeout_at_ms = hand_now(h) + (is_dag(o->id) ? TIMEOUT_DAG_MS : TIMEOUT_MS);
+    if (!t->is_service) t->timeout_at_ms = titan_worker_now(h) + (is_dag(o->id) ? TIMEOUT_DAG_MS : TIMEOUT_MS);
     enum err e = o->refusal != NULL ? why_set(&t->refusal, ERR_NOT_FOUND, "%s", o->refusal) : ERR_OK;
     if (e == ERR_OK) e = place(h, t, o->bytes, &t->refusal);
     if (e == ERR_OK) e = launch(h, t, &t->refusal);
@@ -318,7 +320,7 @@ enum err hand_run_begin(struct hand *h, const struct hand_run_order *o, struct h
     return ERR_OK;
 }
 
-static void restart(struct hand *h, struct hand_task *t) {
+static void restart(struct titan_worker *h, struct titan_worker_task *t) {
     struct buf bytes;
     struct why why = {{0}};
     t->restart_at_ms = TIME_NEVER;
@@ -327,13 +329,14 @@ static void restart(struct hand *h, struct hand_task *t) {
     if (e == ERR_OK) e = place(h, t, buf_slice(&bytes), &why);
     if (e == ERR_OK) e = launch(h, t, &why);
     buf_fini(&bytes);
-    hand_log(h, "service %.*s is started again%s%s", SLICE_FMT(bytes_slice(t->id)), e == ERR_OK ? "" : ": ", why.text);
+    titan_worker_log(h, "service %.*s is started again%s%s", SLICE_FMT(bytes_slice(t->id)), e == ERR_OK ? "" : ": ",
+                     why.text);
     if (e != ERR_OK) over(h, t);
 }
 
 /* ---- stopping and time ---- */
 
-void hand_run_stop(struct hand *h, struct hand_task *t) {
+void titan_worker_run_stop(struct titan_worker *h, struct titan_worker_task *t) {
     if (t->is_stopping || t->is_over) return;
     t->is_stopping = true;
     t->timeout_at_ms = t->restart_at_ms = TIME_NEVER;
@@ -341,32 +344,32 @@ void hand_run_stop(struct hand *h, struct hand_task *t) {
         over(h, t);
         return;
     }
-    hand_run_flow(h, t);
+    titan_worker_run_flow(h, t);
     h->w.proc->ops->signal(h->w.proc, t->process, SIGTERM);
-    t->kill_at_ms = hand_now(h) + GRACE_MS;
+    t->kill_at_ms = titan_worker_now(h) + GRACE_MS;
 }
 
-void hand_run_due(struct hand *h) {
-    int64_t now = hand_now(h);
+void titan_worker_run_due(struct titan_worker *h) {
+    int64_t now = titan_worker_now(h);
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        struct hand_task *t = pool_at(&h->tasks, i);
+        struct titan_worker_task *t = pool_at(&h->tasks, i);
         if (t->number == 0 || t->is_over) continue;
         if (t->kill_at_ms <= now) {
             t->kill_at_ms = TIME_NEVER;
             h->w.proc->ops->signal(h->w.proc, t->process, SIGKILL);
         } else if (t->timeout_at_ms <= now) {
             t->is_late = true;
-            hand_run_stop(h, t);
+            titan_worker_run_stop(h, t);
         } else if (t->restart_at_ms <= now) {
             restart(h, t);
         }
     }
 }
 
-int64_t hand_run_next(const struct hand *h) {
+int64_t titan_worker_run_next(const struct titan_worker *h) {
     int64_t next = TIME_NEVER;
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        const struct hand_task *t = pool_at(&h->tasks, i);
+        const struct titan_worker_task *t = pool_at(&h->tasks, i);
         if (t->number == 0 || t->is_over) continue;
         if (t->kill_at_ms < next) next = t->kill_at_ms;
         if (t->timeout_at_ms < next) next = t->timeout_at_ms;

@@ -15,28 +15,28 @@
 #define AGAIN_MS 500 /* after a failure; doubles */
 #define AGAIN_MS_MAX 5000
 
-void hand_tell_output(struct hand *h, struct hand_task *t, struct slice bytes) {
-    if (t->text.len == 0) t->text_ms = hand_now(h);
+void titan_worker_tell_output(struct titan_worker *h, struct titan_worker_task *t, struct slice bytes) {
+    if (t->text.len == 0) t->text_ms = titan_worker_now(h);
     buf_put_slice(&t->text, bytes);
     ENSURE(!t->text.full); /* its process waits long before */
     for (size_t i = 0; i < bytes.len; i++) t->lines += bytes.ptr[i] == '\n';
 }
 
 /* How much of its text goes into the next batch: whole lines, unless one is longer than a batch, or it is the last. */
-static size_t batch_bytes(const struct hand_task *t) {
+static size_t batch_bytes(const struct titan_worker_task *t) {
     size_t most = t->text.len < BATCH_BYTES_MAX ? t->text.len : BATCH_BYTES_MAX, upto = most;
     if (t->is_over && most == t->text.len) return most;
     while (upto > 0 && t->text.at[upto - 1] != '\n') upto--;
     return upto > 0 ? upto : most == BATCH_BYTES_MAX ? most : 0;
 }
 
-static bool is_due(const struct hand_task *t, int64_t now) {
+static bool is_due(const struct titan_worker_task *t, int64_t now) {
     bool is_now =
         t->is_over || t->lines >= BATCH_LINES || t->text.len >= BATCH_BYTES_MAX || now >= t->text_ms + BATCH_MS;
     return t->text.len > 0 && is_now && batch_bytes(t) > 0;
 }
 
-static void text_drop(struct hand_task *t, size_t bytes, int64_t now) {
+static void text_drop(struct titan_worker_task *t, size_t bytes, int64_t now) {
     for (size_t i = 0; i < bytes; i++) t->lines -= t->text.at[i] == '\n';
     memmove(t->text.at, t->text.at + bytes, t->text.len - bytes);
     buf_cut(&t->text, t->text.len - bytes);
@@ -45,7 +45,7 @@ static void text_drop(struct hand_task *t, size_t bytes, int64_t now) {
 
 /* ---- what is said ---- */
 
-static void put_batch(struct hand *h, const struct hand_task *t) {
+static void put_batch(struct titan_worker *h, const struct titan_worker_task *t) {
     size_t bytes = batch_bytes(t);
     size_t shown = bytes > 0 && t->text.at[bytes - 1] == '\n' ? bytes - 1 : bytes; /* the master adds it */
     buf_printf(&h->out, "%.*s|", SLICE_FMT(bytes_slice(t->id)));
@@ -54,7 +54,7 @@ static void put_batch(struct hand *h, const struct hand_task *t) {
     h->told_op = TITAN_LOG_BATCH;
 }
 
-static void put_failure(struct hand *h, const struct hand_task *t) {
+static void put_failure(struct titan_worker *h, const struct titan_worker_task *t) {
     buf_printf(&h->out, "%.*s|FAILED|ERROR: ", SLICE_FMT(bytes_slice(t->id)));
     if (t->refusal.text[0] != 0)
         buf_printf(&h->out, "%s", t->refusal.text);
@@ -70,7 +70,7 @@ static void put_failure(struct hand *h, const struct hand_task *t) {
 }
 
 /* The whole output goes with the end, as far as a master can read it. */
-static void put_end(struct hand *h, const struct hand_task *t) {
+static void put_end(struct titan_worker *h, const struct titan_worker_task *t) {
     char cut[96] = "";
     bool is_good = t->exit_code == 0 && t->signal == 0 && !t->is_stopping && t->refusal.text[0] == 0;
     h->told_op = TITAN_JOB_COMPLETE;
@@ -87,41 +87,42 @@ static void put_end(struct hand *h, const struct hand_task *t) {
 
 /* ---- when ---- */
 
-static struct hand_task *by_number(const struct hand *h, uint32_t number) {
+static struct titan_worker_task *by_number(const struct titan_worker *h, uint32_t number) {
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        struct hand_task *t = pool_at(&h->tasks, i);
+        struct titan_worker_task *t = pool_at(&h->tasks, i);
         if (t->number == number) return t;
     }
     return NULL;
 }
 
 static void told(void *ctx, uint64_t token, const struct exchange_end *end) {
-    struct hand *h = ctx;
-    struct hand_task *t = by_number(h, h->told_task);
+    struct titan_worker *h = ctx;
+    struct titan_worker_task *t = by_number(h, h->told_task);
     (void)token;
     h->is_telling = false;
     if (end->answer == NULL) { /* any answer counts */
         int64_t pause = AGAIN_MS << (h->tell_failures < 4 ? h->tell_failures : 4);
-        if (h->tell_failures++ == 0) hand_log(h, "the master cannot be told: %s; it will be told again", end->failure);
-        h->tell_at_ms = hand_now(h) + (pause < AGAIN_MS_MAX ? pause : AGAIN_MS_MAX);
+        if (h->tell_failures++ == 0)
+            titan_worker_log(h, "the master cannot be told: %s; it will be told again", end->failure);
+        h->tell_at_ms = titan_worker_now(h) + (pause < AGAIN_MS_MAX ? pause : AGAIN_MS_MAX);
         return;
     }
     h->tell_failures = 0;
     h->tell_at_ms = 0;
     if (t == NULL) return;
     if (h->told_op == TITAN_LOG_BATCH) {
-        text_drop(t, h->told_bytes, hand_now(h));
-        hand_run_flow(h, t);
+        text_drop(t, h->told_bytes, titan_worker_now(h));
+        titan_worker_run_flow(h, t);
     } else {
-        hand_run_forget(h, t);
+        titan_worker_run_forget(h, t);
     }
 }
 
 /* The one after whom we spoke of last: nobody is kept waiting by somebody who never stops. */
-static struct hand_task *next_task(const struct hand *h, int64_t now) {
-    struct hand_task *first = NULL, *after = NULL;
+static struct titan_worker_task *next_task(const struct titan_worker *h, int64_t now) {
+    struct titan_worker_task *first = NULL, *after = NULL;
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        struct hand_task *t = pool_at(&h->tasks, i);
+        struct titan_worker_task *t = pool_at(&h->tasks, i);
         if (t->number == 0 || !(is_due(t, now) || (t->is_over && t->text.len == 0))) continue;
         if (first == NULL || t->number < first->number) first = t;
         if (t->number > h->told_task && (after == NULL || t->number < after->number)) after = t;
@@ -129,10 +130,10 @@ static struct hand_task *next_task(const struct hand *h, int64_t now) {
     return after != NULL ? after : first;
 }
 
-void hand_tell_pass(struct hand *h) {
-    int64_t now = hand_now(h);
+void titan_worker_tell_pass(struct titan_worker *h) {
+    int64_t now = titan_worker_now(h);
     if (h->is_telling || now < h->tell_at_ms) return;
-    const struct hand_task *t = next_task(h, now);
+    const struct titan_worker_task *t = next_task(h, now);
     if (t == NULL) return;
     buf_clear(&h->out);
     h->told_task = t->number;
@@ -148,11 +149,11 @@ void hand_tell_pass(struct hand *h) {
     exchange_begin(&h->exchanges, h->o.master, h->told_op, buf_slice(&h->out), CALL_MS, told, h, 0);
 }
 
-int64_t hand_tell_next(const struct hand *h) {
+int64_t titan_worker_tell_next(const struct titan_worker *h) {
     int64_t next = TIME_NEVER;
     if (h->is_telling) return next;
     for (uint32_t i = 1; i <= h->tasks.high; i++) {
-        const struct hand_task *t = pool_at(&h->tasks, i);
+        const struct titan_worker_task *t = pool_at(&h->tasks, i);
         if (t->number == 0 || (t->text.len == 0 && !t->is_over)) continue;
         int64_t at = t->is_over || t->lines >= BATCH_LINES ? 0
                      : batch_bytes(t) > 0                  ? t->text_ms + BATCH_MS

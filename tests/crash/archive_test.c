@@ -22,52 +22,52 @@
 #define STEP 1u
 #endif
 
-static void start(struct jlab *l, struct simdisk *s) {
-    jlab_init(l, simdisk_disk(s), SEGMENT);
+static void start(struct journal_fixture *l, struct simdisk *s) {
+    journal_fixture_init(l, simdisk_disk(s), SEGMENT);
     l->options.archive_days = DAYS;
-    assert_int_equal(jlab_start(l), ERR_OK);
+    assert_int_equal(journal_fixture_start(l), ERR_OK);
 }
 
-static enum err pack_now(struct jlab *l, struct archive_report *r) {
+static enum err pack_now(struct journal_fixture *l, struct archive_report *r) {
     return archive_run(l->disk, DAYS, (wall_time){l->clock.ms}, r, &l->why);
 }
 
-static void cover(struct jlab *l, uint64_t lsn) {
-    assert_int_equal(jlab_snapshot(l, lsn, 500), ERR_OK);
+static void cover(struct journal_fixture *l, uint64_t lsn) {
+    assert_int_equal(journal_fixture_snapshot(l, lsn, 500), ERR_OK);
     assert_int_equal(l->journal->ops->trim(l->journal, lsn, &l->why), ERR_OK);
 }
 
 /* A journal with three archived segments, one of them with a torn tail, under a snapshot. */
 static struct simdisk *archived_journal(void) {
     struct simdisk *s = simdisk_new(7);
-    struct jlab l;
+    struct journal_fixture l;
     start(&l, s);
-    for (uint32_t i = 0; i < 9; i++) jlab_append_ok(&l, 1, 900 + i * 700);
+    for (uint32_t i = 0; i < 9; i++) journal_fixture_append_ok(&l, 1, 900 + i * 700);
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, 0);
-    assert_int_equal(jlab_append(&l, 1, 3000), JOURNAL_FAILED);
-    jlab_stop(&l);
+    assert_int_equal(journal_fixture_append(&l, 1, 3000), JOURNAL_FAILED);
+    journal_fixture_stop(&l);
     uint64_t mask = 0x15;
     simdisk_crash_mask(s, &mask);
     start(&l, s);
-    for (uint32_t i = 0; i < 9; i++) jlab_append_ok(&l, 2, 5000);
+    for (uint32_t i = 0; i < 9; i++) journal_fixture_append_ok(&l, 2, 5000);
     cover(&l, l.head.lsn - 2);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
     return s;
 }
 
 /* Every record from 1 on is there, in order, as it was; the live part can be taken over. */
 static void check_all(struct simdisk *s, uint64_t last) {
-    struct jlab l;
+    struct journal_fixture l;
     start(&l, s);
     assert_int_equal(l.head.lsn, last);
-    assert_int_equal(jlab_read(&l, 1), ERR_OK);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, last);
     struct inspect_report r;
     assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_OK);
     assert_int_equal(r.first_lsn, 1);
     assert_int_equal(r.last_lsn, last);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
 }
 
@@ -93,18 +93,18 @@ static const char *packed_name(char name[SEGMENT_NAME_MAX], uint64_t number) {
 static void a_packed_segment_is_read_forwards_and_back(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(3);
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     struct packed *p;
     char name[SEGMENT_NAME_MAX];
     uint8_t first[64], again[64], end[64];
     size_t have;
-    jlab_init(&l, simdisk_disk(s), 4 * PACKED_FRAME_BYTES);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < 100; i++) jlab_append_ok(&l, 1, 100000);
-    assert_int_equal(jlab_snapshot(&l, l.head.lsn, 10), ERR_OK);
+    journal_fixture_init(&l, simdisk_disk(s), 4 * PACKED_FRAME_BYTES);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 100; i++) journal_fixture_append_ok(&l, 1, 100000);
+    assert_int_equal(journal_fixture_snapshot(&l, l.head.lsn, 10), ERR_OK);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_true(r.packed_count > 0);
     assert_int_equal(packed_open(l.disk, packed_name(name, 1), &p, &l.why), ERR_OK);
@@ -121,8 +121,8 @@ static void a_packed_segment_is_read_forwards_and_back(void **state) {
 static void packed_segments_read_as_they_were(void **state) {
     (void)state;
     struct simdisk *s = archived_journal();
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     uint32_t plain = count_of(s, false);
     assert_true(plain >= 3);
     uint64_t before = simdisk_used(s);
@@ -167,19 +167,19 @@ static void packed_segments_read_as_they_were(void **state) {
 static void large_segments_are_packed_in_frames(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(2);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), 8u << 20);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), 8u << 20);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     static const size_t sizes[] = {700000, 600000, 2500000, 1, 1048576, 1048496, 900000, 3000000, 4000000};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) jlab_append_ok(&l, 1, sizes[i]);
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) journal_fixture_append_ok(&l, 1, sizes[i]);
     uint64_t last = l.head.lsn;
     cover(&l, last);
     struct archive_report r;
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_true(r.packed_count >= 1);
-    assert_int_equal(jlab_read(&l, 1), ERR_OK);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, last);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -188,11 +188,11 @@ static void every_call_of_packing_fails_once(void **state) {
     static const enum simdisk_fault faults[] = {SIMDISK_ERROR, SIMDISK_SHORT, SIMDISK_NO_SPACE, SIMDISK_POWER};
     struct simdisk *base = archived_journal();
     uint32_t plain = count_of(base, false);
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     struct simdisk *whole = simdisk_clone(base);
     uint64_t calls = simdisk_calls(whole, SIMDISK_ANY);
-    jlab_init(&l, simdisk_disk(whole), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(whole), SEGMENT);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     calls = simdisk_calls(whole, SIMDISK_ANY) - calls;
     simdisk_free(whole);
@@ -200,7 +200,7 @@ static void every_call_of_packing_fails_once(void **state) {
     for (uint64_t call = 0; call < calls; call++) {
         for (uint32_t k = 0; k<4 * 5; k += STEP> 1 ? 3 : 1) { /* 3 meets every fault and every way */
             struct simdisk *s = simdisk_clone(base);
-            jlab_init(&l, simdisk_disk(s), SEGMENT);
+            journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
             simdisk_arm(s, SIMDISK_ANY, faults[k % 4], call);
             interrupted += pack_now(&l, &r) != ERR_OK;
             simdisk_arm(s, SIMDISK_ANY, SIMDISK_FINE, 0);
@@ -227,22 +227,22 @@ static void every_call_of_packing_fails_once(void **state) {
 
 /* A reader that takes no lock finds every record as it was written. */
 static void check_content(struct simdisk *s) {
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     l.options.read_only = 1;
     assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
-    assert_int_equal(jlab_read(&l, 1), ERR_OK);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, 27);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
 }
 
 /* zstd's bit streams have a few bits that mean nothing; rot in one of them changes nothing that is read. */
 static void rot_in_a_packed_segment_is_refused_with_file_and_byte(void **state) {
     (void)state;
     struct simdisk *s = archived_journal();
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     char name[SEGMENT_NAME_MAX];
     uint64_t bytes = simdisk_bytes(s, packed_name(name, 1)), harmless = 0;
@@ -269,8 +269,8 @@ static void rot_in_a_packed_segment_is_refused_with_file_and_byte(void **state) 
     /* A server does not need the archive to start, so its rot does not stop one. */
     simdisk_flip_bit(s, name, 40, 1);
     start(&l, s);
-    assert_int_equal(jlab_read(&l, 1), ERR_CORRUPT);
-    jlab_stop(&l);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_CORRUPT);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -293,10 +293,10 @@ static void rot_now(void *ctx) {
 static void a_damaged_plain_segment_stays_and_the_others_are_packed(void **state) {
     (void)state;
     struct simdisk *s = archived_journal();
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     char name[SEGMENT_NAME_MAX];
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     uint32_t plain = count_of(s, false);
     segment_name(name, 1, true);
     simdisk_flip_bit(s, name, BLOCK_FIRST_OFFSET + BLOCK_ALIGN + 100, 2);
@@ -308,7 +308,7 @@ static void a_damaged_plain_segment_stays_and_the_others_are_packed(void **state
     simdisk_free(s);
 
     s = archived_journal(); /* two of them: the first is named. In its last block: the next one does not follow */
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     uint64_t used = 0, bytes;
     const uint8_t *file = simdisk_peek(s, name, &bytes);
     for (uint64_t at = 0; at < bytes; at += BLOCK_ALIGN)
@@ -332,12 +332,12 @@ static void rot_during_packing_costs_nothing_more(void **state) {
         bool went_on = true;
         for (uint64_t k = 0; went_on; k += STEP) {
             struct rotting rot = {.sim = simdisk_clone(base), .what = what};
-            struct jlab l;
+            struct journal_fixture l;
             struct archive_report r;
             struct packed *p;
             char plain[SEGMENT_NAME_MAX], packed[SEGMENT_NAME_MAX];
             segment_name(plain, 1, true);
-            jlab_init(&l, simdisk_disk(rot.sim), SEGMENT);
+            journal_fixture_init(&l, simdisk_disk(rot.sim), SEGMENT);
             simdisk_meanwhile(rot.sim, k, rot_now, &rot);
             enum err e = pack_now(&l, &r);
             simdisk_meanwhile(rot.sim, 0, NULL, NULL);
@@ -358,10 +358,10 @@ static void rot_during_packing_costs_nothing_more(void **state) {
 static void a_wrong_twin_is_replaced(void **state) {
     (void)state;
     struct simdisk *s = archived_journal();
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     char name[SEGMENT_NAME_MAX];
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     simdisk_put(s, packed_name(name, 1), "nonsense", 8);
     check_all(s, 27);
     simdisk_arm(s, SIMDISK_SYNC_DIR, SIMDISK_ERROR, 0); /* is its name durable? */
@@ -375,13 +375,13 @@ static void a_wrong_twin_is_replaced(void **state) {
     simdisk_free(s);
 }
 
-static uint64_t oldest_record(struct jlab *l) {
+static uint64_t oldest_record(struct journal_fixture *l) {
     struct inspect_report r;
     assert_int_equal(inspect_verify(l->disk, &r, &l->why), ERR_OK);
     return r.first_lsn;
 }
 
-static void live_remove(struct jlab *l, const struct simdisk *s) {
+static void live_remove(struct journal_fixture *l, const struct simdisk *s) {
     char name[SEGMENT_NAME_MAX];
     for (uint64_t number = 1; number < 64; number++) {
         segment_name(name, number, false);
@@ -393,19 +393,19 @@ static void live_remove(struct jlab *l, const struct simdisk *s) {
 static void an_archive_in_odd_states_is_left_as_it_is(void **state) {
     (void)state;
     static const uint8_t blank[SEGMENT];
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     struct simdisk *s = simdisk_new(1);
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_int_equal(r.packed_count + r.removed_count, 0);
     simdisk_free(s);
 
     s = archived_journal();
     start(&l, s);
-    jlab_append_ok(&l, 1, 100);
+    journal_fixture_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     char name[SEGMENT_NAME_MAX];
     segment_name(name, 1, true);
@@ -423,7 +423,7 @@ static void an_archive_in_odd_states_is_left_as_it_is(void **state) {
     simdisk_free(s);
 
     s = archived_journal();
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     live_remove(&l, s);
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_int_equal(count_of(s, false), 1);
@@ -431,7 +431,7 @@ static void an_archive_in_odd_states_is_left_as_it_is(void **state) {
 }
 
 static void snapshot_gone(void *ctx) {
-    struct jlab *l = ctx;
+    struct journal_fixture *l = ctx;
     struct snapfile_list list;
     struct why why;
     assert_int_equal(snapfile_list_load(l->disk, &list, &why), ERR_OK);
@@ -442,21 +442,21 @@ static void snapshot_gone(void *ctx) {
 static void snapshots_that_cannot_be_read_do_not_count(void **state) {
     (void)state;
     struct simdisk *base = archived_journal();
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     start(&l, base);
     for (uint32_t i = 0; i < 2; i++) {
-        jlab_append_ok(&l, 1, 100);
-        assert_int_equal(jlab_snapshot(&l, l.head.lsn, 100), ERR_OK);
+        journal_fixture_append_ok(&l, 1, 100);
+        assert_int_equal(journal_fixture_snapshot(&l, l.head.lsn, 100), ERR_OK);
     }
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(base);
     struct snapfile_list list;
     assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
     assert_int_equal(list.count, 3);
     for (uint64_t k = 0; k < 40; k++) {
         struct simdisk *s = simdisk_clone(base);
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
         l.clock.ms += 1000 * DAY_MS;
         char name[64];
         snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)list.lsn[2]);
@@ -481,14 +481,14 @@ static void snapshots_that_cannot_be_read_do_not_count(void **state) {
 static void the_archive_reaches_as_far_as_promised_and_little_further(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(3);
-    struct jlab l;
+    struct journal_fixture l;
     start(&l, s);
     static uint64_t lsn_at[180 * 4];
     int64_t begin = l.clock.ms;
     uint64_t removed = 0;
     for (uint32_t i = 0; i < 180 * 4; i++) {
         l.clock.ms = begin + (int64_t)i * DAY_MS / 4;
-        for (uint32_t k = 0; k < 5; k++) jlab_append_ok(&l, 1, 6000);
+        for (uint32_t k = 0; k < 5; k++) journal_fixture_append_ok(&l, 1, 6000);
         lsn_at[i] = l.head.lsn;
         struct archive_report r;
         cover(&l, l.head.lsn);
@@ -507,20 +507,20 @@ static void the_archive_reaches_as_far_as_promised_and_little_further(void **sta
         assert_true(oldest == 1 || (base <= lsn_at[due] && oldest <= base + 1));
     }
     assert_true(removed > 300);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void nothing_goes_that_the_oldest_snapshot_needs(void **state) {
     (void)state;
     struct simdisk *s = archived_journal();
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     start(&l, s);
     l.clock.ms += 1000 * DAY_MS;
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_int_equal(r.removed_count, 0); /* one snapshot alone has nothing to fall back to */
-    jlab_append_ok(&l, 1, 100);
+    journal_fixture_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
     struct snapfile_list list;
     assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
@@ -534,7 +534,7 @@ static void nothing_goes_that_the_oldest_snapshot_needs(void **state) {
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     assert_true(r.removed_count > 0);
     assert_true(oldest_record(&l) <= list.lsn[1] + 1);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -554,26 +554,26 @@ static void twin_put(struct simdisk *s) {
 static void every_call_of_removing_fails_once(void **state) {
     (void)state;
     struct simdisk *base = archived_journal();
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
     start(&l, base);
     l.clock.ms += 1000 * DAY_MS;
     int64_t now = l.clock.ms;
-    jlab_append_ok(&l, 1, 100);
+    journal_fixture_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
     for (uint32_t i = 0; i < 3; i++) { /* of these thinning leaves the first and the last */
         l.clock.ms = now += 1000;
-        jlab_append_ok(&l, 1, 100);
-        assert_int_equal(jlab_snapshot(&l, l.head.lsn, 100), ERR_OK);
+        journal_fixture_append_ok(&l, 1, 100);
+        assert_int_equal(journal_fixture_snapshot(&l, l.head.lsn, 100), ERR_OK);
     }
     uint64_t last = l.head.lsn;
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_crash(base, SIMDISK_DROP_ALL);
     twin_put(base); /* goes with its plain one */
     for (uint64_t call = 0, done = 0; !done; call++) {
         for (uint32_t way = 0; way < 4; way++) {
             struct simdisk *s = simdisk_clone(base);
-            jlab_init(&l, simdisk_disk(s), SEGMENT);
+            journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
             l.clock.ms = now;
             simdisk_arm(s, SIMDISK_ANY, way % 2 ? SIMDISK_POWER : SIMDISK_ERROR, call);
             enum err thinned = archive_thin(l.disk, DAYS, (wall_time){now}, &l.why);
@@ -588,7 +588,7 @@ static void every_call_of_removing_fails_once(void **state) {
             assert_true(oldest_record(&l) <= list.lsn[1] + 1); /* no gap, and the fall-back stands */
             assert_int_equal(pack_now(&l, &r), ERR_OK);
             assert_true(oldest_record(&l) > 1);
-            jlab_stop(&l);
+            journal_fixture_stop(&l);
             simdisk_free(s);
         }
     }

@@ -23,7 +23,7 @@ static const struct compact_options today = {.archive_days = 30, .now = {1700000
 
 struct bench {
     struct tmpdisk tmp;
-    struct rig rig;
+    struct fixture rig;
     struct journal *journal;
     struct journal_head head;
     uint32_t written; /* batches of the rig that are in the journal */
@@ -34,7 +34,7 @@ static void setup(struct bench *b) {
     struct file_options o;
     *b = (struct bench){.written = 0};
     tmpdisk_make(&b->tmp);
-    rig_init(&b->rig);
+    fixture_init(&b->rig);
     file_options_default(&o);
     o.segment_bytes = SEGMENT;
     o.reserve_bytes = 0;
@@ -44,7 +44,7 @@ static void setup(struct bench *b) {
 
 static void teardown(struct bench *b) {
     b->journal->ops->close(b->journal);
-    rig_fini(&b->rig);
+    fixture_fini(&b->rig);
     tmpdisk_remove(&b->tmp);
 }
 
@@ -75,8 +75,8 @@ static void live(struct bench *b, uint32_t flows) {
     static const char *const jobs[] = {"a", "b: a", "c: a", "d: b c"};
     struct options o = {0};
     for (uint32_t i = 0; i < flows; i++) {
-        assert_int_equal(rig_submit(&b->rig, &o, jobs, 4), ERR_OK);
-        if (i % 3 == 0) rig_tick(&b->rig, 1000);
+        assert_int_equal(fixture_submit(&b->rig, &o, jobs, 4), ERR_OK);
+        if (i % 3 == 0) fixture_tick(&b->rig, 1000);
     }
 }
 

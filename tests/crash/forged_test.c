@@ -62,19 +62,19 @@ static void expect(const struct forgery *f, enum err got, const struct why *why)
 /* One segment: a mark, then batches of a record each at 8192, 12288, 16384. */
 static struct simdisk *three_batches(void) {
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < 3; i++) jlab_append_ok(&l, 1, 100);
-    jlab_stop(&l);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 3; i++) journal_fixture_append_ok(&l, 1, 100);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
     return s;
 }
 
-static enum err start(struct simdisk *s, struct jlab *l) {
-    jlab_init(l, simdisk_disk(s), SEGMENT);
-    enum err e = jlab_start(l);
-    jlab_stop(l);
+static enum err start(struct simdisk *s, struct journal_fixture *l) {
+    journal_fixture_init(l, simdisk_disk(s), SEGMENT);
+    enum err e = journal_fixture_start(l);
+    journal_fixture_stop(l);
     return e;
 }
 
@@ -96,7 +96,7 @@ static void a_block_that_does_not_belong_is_refused(void **state) {
     for (uint32_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++) {
         const struct forgery *f = &forgeries[i];
         struct simdisk *c = simdisk_clone(s);
-        struct jlab l;
+        struct journal_fixture l;
         uint8_t *file = bytes_of(s, FIRST, &bytes);
         number_put(file + 16384 + f->at, f->value, f->width);
         block_crc_put(file + 16384, 16384);
@@ -114,7 +114,7 @@ static void a_block_of_a_senseless_length_is_none(void **state) {
     static const uint32_t lengths[][2] = {{8192, 100}, {SEGMENT, SEGMENT - BLOCK_HEADER_BYTES}};
     for (uint32_t i = 0; i < 2; i++) {
         struct simdisk *s = three_batches();
-        struct jlab l;
+        struct journal_fixture l;
         uint64_t bytes;
         uint8_t *file = bytes_of(s, FIRST, &bytes);
         number_put(file + 16384 + 8, lengths[i][0], 4);
@@ -156,7 +156,7 @@ static void a_header_that_does_not_continue_is_refused(void **state) {
     for (uint32_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++) {
         const struct forgery *f = &forgeries[i];
         struct simdisk *c = simdisk_clone(s);
-        struct jlab l;
+        struct journal_fixture l;
         struct buf out;
         buf_init(&out, SEGMENT);
         block_header_encode(&h, &out);
@@ -177,12 +177,12 @@ static void a_segment_without_its_header_leaves_a_gap(void **state) {
     (void)state;
     for (uint32_t wiped = 0; wiped < 2; wiped++) {
         struct simdisk *s = simdisk_new(1);
-        struct jlab l;
+        struct journal_fixture l;
         uint64_t bytes;
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
-        assert_int_equal(jlab_start(&l), ERR_OK);
-        for (uint32_t i = 0; i < 16; i++) jlab_append_ok(&l, 1, 3000);
-        jlab_stop(&l);
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        for (uint32_t i = 0; i < 16; i++) journal_fixture_append_ok(&l, 1, 3000);
+        journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
         uint8_t *file = bytes_of(s, SECOND, &bytes);
         memset(file, 0, wiped ? bytes : BLOCK_ALIGN);
@@ -209,15 +209,15 @@ static void a_segment_without_its_header_leaves_a_gap(void **state) {
 /* One archived segment, packed, and what follows it. */
 static struct simdisk *one_packed(bool plain) {
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
+    struct journal_fixture l;
     struct archive_report r;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < 10; i++) jlab_append_ok(&l, 1, 3000);
-    assert_int_equal(jlab_snapshot(&l, 10, 100), ERR_OK);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 10; i++) journal_fixture_append_ok(&l, 1, 3000);
+    assert_int_equal(journal_fixture_snapshot(&l, 10, 100), ERR_OK);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
     if (!plain) assert_int_equal(archive_run(l.disk, 30, (wall_time){l.clock.ms}, &r, &l.why), ERR_OK);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     return s;
 }
@@ -325,23 +325,23 @@ static void a_broken_chain_stays_broken_when_packed(void **state) {
 
 /* ---- snapshots ---- */
 
-static enum err snapshot_of(struct simdisk *s, struct jlab *l) {
+static enum err snapshot_of(struct simdisk *s, struct journal_fixture *l) {
     struct snapshot_info info;
-    jlab_init(l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(l, simdisk_disk(s), SEGMENT);
     assert_int_equal(file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why), ERR_OK);
     enum err e = l->journal->ops->snapshot_get(l->journal, &info, NULL, &l->why);
     if (e == ERR_OK && info.lsn == 0) e = ERR_CORRUPT; /* passed over as damaged: the records are all there */
-    jlab_stop(l);
+    journal_fixture_stop(l);
     return e;
 }
 
 static struct simdisk *with_snapshot(void) {
     struct simdisk *s = three_batches();
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    assert_int_equal(jlab_snapshot(&l, 3, 500), ERR_OK);
-    jlab_stop(&l);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 3, 500), ERR_OK);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     return s;
 }
@@ -363,7 +363,7 @@ static void a_forged_snapshot_is_not_taken(void **state) {
     for (uint32_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++) {
         const struct forgery *f = &forgeries[i];
         struct simdisk *c = simdisk_clone(s);
-        struct jlab l;
+        struct journal_fixture l;
         uint8_t *file = bytes_of(s, SNAPSHOT, &bytes);
         bool of_trailer = i > 3;
         number_put(of_trailer ? file + bytes - TRAILER + (f->at - TRAILER) : file + f->at, f->value, f->width);
@@ -381,7 +381,7 @@ static void a_forged_snapshot_is_not_taken(void **state) {
 static void a_snapshot_with_something_behind_it_is_not_taken(void **state) {
     (void)state;
     struct simdisk *s = with_snapshot();
-    struct jlab l;
+    struct journal_fixture l;
     uint64_t bytes;
     uint8_t *file = bytes_of(s, SNAPSHOT, &bytes), *longer = calloc(1, bytes + 1);
     assert_non_null(longer);
@@ -397,10 +397,10 @@ static void a_snapshot_with_something_behind_it_is_not_taken(void **state) {
 static void a_segment_that_was_seen_and_is_gone_is_damage(void **state) {
     (void)state;
     struct simdisk *s = with_snapshot();
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(l.disk->ops->remove(l.disk, FIRST, &l.why), ERR_OK);
-    assert_int_equal(jlab_start(&l), ERR_CORRUPT);
+    assert_int_equal(journal_fixture_start(&l), ERR_CORRUPT);
     assert_non_null(strstr(l.why.text, "segment 1, from record 1 on, was there and is gone"));
     simdisk_free(s);
 }
@@ -409,18 +409,18 @@ static void a_segment_that_was_seen_and_is_gone_is_damage(void **state) {
 static void a_snapshot_of_records_that_are_gone_is_damage(void **state) {
     (void)state;
     struct simdisk *s = with_snapshot();
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(l.disk->ops->remove(l.disk, FIRST, &l.why), ERR_OK);
     assert_int_equal(l.disk->ops->remove(l.disk, SEEN_NAME, &l.why), ERR_OK);
-    assert_int_equal(jlab_start(&l), ERR_CORRUPT);
+    assert_int_equal(journal_fixture_start(&l), ERR_CORRUPT);
     assert_non_null(strstr(l.why.text, "the journal ends at record 0, its snapshot is of 3"));
     l.options.read_only = true; /* who only reads may be beside an owner that is further on */
     assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
     struct snapshot_info info;
     assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 3);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 

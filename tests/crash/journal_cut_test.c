@@ -25,12 +25,12 @@
 /* A journal of BATCHES batches in two segments, closed without a seal unless asked. */
 static struct simdisk *small_journal(bool sealed) {
     struct simdisk *s = simdisk_new(5);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < BATCHES; i++) jlab_append_ok(&l, 2, i == 2 ? 9000 : 100 + i * 300);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < BATCHES; i++) journal_fixture_append_ok(&l, 2, i == 2 ? 9000 : 100 + i * 300);
     if (sealed) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
     return s;
 }
@@ -46,9 +46,9 @@ static const char *last_segment(const struct simdisk *s, char name[SEGMENT_NAME_
 /* Starts on a copy; gives the records found, or -1 when refused with a place. */
 static int64_t recover_copy(const struct simdisk *s, struct why *why) {
     struct simdisk *c = simdisk_clone(s);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(c), SEGMENT);
-    enum err e = jlab_start(&l);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(c), SEGMENT);
+    enum err e = journal_fixture_start(&l);
     int64_t found = e == ERR_OK ? (int64_t)l.read_lsn : -1;
     if (e != ERR_OK) {
         assert_int_equal(e, ERR_CORRUPT);
@@ -56,13 +56,13 @@ static int64_t recover_copy(const struct simdisk *s, struct why *why) {
         assert_non_null(strstr(l.why.text, "byte"));
         if (why != NULL) *why = l.why;
     } else { /* and life goes on, and the next recovery agrees */
-        jlab_append_ok(&l, 1, 50);
-        jlab_stop(&l);
+        journal_fixture_append_ok(&l, 1, 50);
+        journal_fixture_stop(&l);
         simdisk_crash(c, SIMDISK_DROP_ALL);
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(l.read_lsn, found + 1);
     }
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(c);
     return found;
 }
@@ -135,20 +135,20 @@ static void bytes_that_never_arrived_are_a_torn_tail(void **state) {
 /* Appends one batch whose sync is cut by a power failure; what waits is decided by the caller. */
 static struct simdisk *torn_append(const struct simdisk *base, size_t bytes, bool fill_first, uint64_t *ret_lsn) {
     struct simdisk *s = simdisk_clone(base);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
     if (fill_first) { /* so that the torn one is the first of a segment */
         uint64_t opened = simdisk_calls(s, SIMDISK_OPEN);
-        while (simdisk_calls(s, SIMDISK_OPEN) == opened) jlab_append_ok(&l, 1, 3000);
+        while (simdisk_calls(s, SIMDISK_OPEN) == opened) journal_fixture_append_ok(&l, 1, 3000);
         assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
-        for (uint32_t i = 0; i < SEGMENT / BLOCK_ALIGN - 2; i++) jlab_append_ok(&l, 1, 3000);
+        for (uint32_t i = 0; i < SEGMENT / BLOCK_ALIGN - 2; i++) journal_fixture_append_ok(&l, 1, 3000);
     }
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, fill_first ? 1 : 0); /* the header's own sync goes before */
-    assert_int_equal(jlab_append(&l, 1, bytes), JOURNAL_FAILED);
+    assert_int_equal(journal_fixture_append(&l, 1, bytes), JOURNAL_FAILED);
     *ret_lsn = l.head.lsn;
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     return s;
 }
 
@@ -189,13 +189,13 @@ static void a_torn_tail_stays_as_evidence(void **state) {
     segment_name(name, 2, false);
     uint8_t before[SEGMENT];
     memcpy(before, simdisk_peek(s, name, &bytes), SEGMENT);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, lsn);
-    for (uint32_t i = 0; i < 20; i++) jlab_append_ok(&l, 1, 3000);
+    for (uint32_t i = 0; i < 20; i++) journal_fixture_append_ok(&l, 1, 3000);
     assert_memory_equal(before, simdisk_peek(s, name, &bytes), SEGMENT);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
     simdisk_free(base);
 }
@@ -256,13 +256,13 @@ static void a_lost_sector_of_an_old_block_is_damage(void **state) {
 static void a_lost_segment_is_damage(void **state) {
     (void)state;
     struct simdisk *s = small_journal(true);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     char name[SEGMENT_NAME_MAX];
     segment_name(name, 1, false);
     assert_int_equal(l.disk->ops->remove(l.disk, name, &l.why), ERR_OK);
-    assert_int_equal(jlab_start(&l), ERR_CORRUPT); /* records 1… are nowhere, and no snapshot has them */
-    jlab_stop(&l);
+    assert_int_equal(journal_fixture_start(&l), ERR_CORRUPT); /* records 1… are nowhere, and no snapshot has them */
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -274,11 +274,11 @@ struct story {
     bool sync_failed;
 };
 
-static bool story_append(struct jlab *l, struct story *t, uint32_t i) {
+static bool story_append(struct journal_fixture *l, struct story *t, uint32_t i) {
     enum journal_outcome o = JOURNAL_FULL;
     for (uint32_t tries = 0; o == JOURNAL_FULL && tries < 3; tries++) {
         t->tried = l->head.lsn + 1;
-        o = jlab_append(l, 1, 200 + i * 1777 % 7000);
+        o = journal_fixture_append(l, 1, 200 + i * 1777 % 7000);
     }
     if (o == JOURNAL_DURABLE) t->acked = l->head.lsn;
     return o == JOURNAL_DURABLE;
@@ -286,40 +286,41 @@ static bool story_append(struct jlab *l, struct story *t, uint32_t i) {
 
 /* All a server does to its journal, until the first thing that fails it. */
 static void story_tell(struct simdisk *s, struct story *t, uint32_t archive) {
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     l.options.archive_days = archive;
-    bool good = jlab_start(&l) == ERR_OK;
+    bool good = journal_fixture_start(&l) == ERR_OK;
     for (uint32_t i = 0; good && i < 12; i++) {
         good = story_append(&l, t, i);
         if (good && i % 4 == 3) good = file_seal(l.journal, &l.why) == ERR_OK;
         if (good && i % 5 == 1) (void)!file_prepare(l.journal, &l.why);
         if (good && i == 10) { /* and again from what is there */
-            jlab_stop(&l);
+            journal_fixture_stop(&l);
             simdisk_kill(s);
-            good = jlab_start(&l) == ERR_OK;
+            good = journal_fixture_start(&l) == ERR_OK;
         }
-        if (good && i == 8 && jlab_snapshot(&l, 6, 700) == ERR_OK) (void)!l.journal->ops->trim(l.journal, 6, &l.why);
+        if (good && i == 8 && journal_fixture_snapshot(&l, 6, 700) == ERR_OK)
+            (void)!l.journal->ops->trim(l.journal, 6, &l.why);
     }
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
 }
 
 static void story_check(struct simdisk *s, const struct story *t, uint32_t archive) {
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     l.options.archive_days = archive;
-    enum err e = jlab_start(&l);
+    enum err e = journal_fixture_start(&l);
     if (e != ERR_OK) print_message("refused: %s\n", l.why.text);
     assert_int_equal(e, ERR_OK);
     assert_true(l.head.lsn >= t->acked);
     assert_true(l.head.lsn <= t->tried || l.head.lsn == t->acked);
     uint64_t head = l.head.lsn;
-    jlab_append_ok(&l, 1, 5000);
-    jlab_stop(&l);
+    journal_fixture_append_ok(&l, 1, 5000);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL); /* what the second life built on was durable */
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, head + 1);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
 }
 
 static void crash_by(struct simdisk *s, uint32_t way) {
@@ -377,9 +378,9 @@ static void storms_of_faults_lose_nothing(void **state) {
 static void a_forged_block_in_a_torn_payload_is_no_damage(void **state) {
     (void)state;
     struct simdisk *s = small_journal(false);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     char name[SEGMENT_NAME_MAX];
     uint64_t bytes;
     const uint8_t *peek = simdisk_peek(s, last_segment(s, name), &bytes);
@@ -391,7 +392,7 @@ static void a_forged_block_in_a_torn_payload_is_no_damage(void **state) {
                       .time = {l.clock.ms}, .records = slice_of(payload, sizeof payload)};
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, 0);
     assert_int_equal(l.journal->ops->append(l.journal, l.head.epoch, l.head.lsn, &b, &l.why), JOURNAL_FAILED);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     uint64_t mask = ~1ull; /* all but its first sector */
     simdisk_crash_mask(s, &mask);
     assert_int_equal(recover_copy(s, NULL), 2 * BATCHES);
@@ -403,27 +404,27 @@ static void a_recycled_segment_never_speaks_of_its_past(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct simdisk *s = simdisk_new(seed);
-        struct jlab l;
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
+        struct journal_fixture l;
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
         l.options.archive_days = 0;
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         for (uint32_t i = 0; i < 40 + seed % 7; i++) {
-            jlab_append_ok(&l, 1, 3000);
+            journal_fixture_append_ok(&l, 1, 3000);
             if (i % 6 != 5) continue;
-            assert_int_equal(jlab_snapshot(&l, l.head.lsn, 10), ERR_OK);
+            assert_int_equal(journal_fixture_snapshot(&l, l.head.lsn, 10), ERR_OK);
             assert_int_equal(l.journal->ops->trim(l.journal, l.head.lsn, &l.why), ERR_OK);
         }
         uint64_t head = l.head.lsn;
         simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, seed % 2);
-        enum journal_outcome o = jlab_append(&l, 1, 6000);
-        if (o == JOURNAL_DURABLE) o = jlab_append(&l, 1, 6000);
+        enum journal_outcome o = journal_fixture_append(&l, 1, 6000);
+        if (o == JOURNAL_DURABLE) o = journal_fixture_append(&l, 1, 6000);
         assert_int_equal(o, JOURNAL_FAILED);
         if (l.head.lsn > head) head = l.head.lsn;
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_crash(s, seed % 3 ? SIMDISK_RANDOM_TORN : SIMDISK_DROP_ALL);
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_in_range(l.head.lsn, head, head + 1);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }

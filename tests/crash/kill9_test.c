@@ -24,20 +24,20 @@ extern char **environ;
 
 static void victim(const char *path) {
     struct disk *d;
-    struct jlab l;
+    struct journal_fixture l;
     struct why why;
     ENSURE(osdisk_open(path, &d, &why) == ERR_OK);
-    jlab_init(&l, d, SEGMENT);
+    journal_fixture_init(&l, d, SEGMENT);
     l.clock.clock = *osclock();
-    ENSURE(jlab_start(&l) == ERR_OK);
+    ENSURE(journal_fixture_start(&l) == ERR_OK);
     for (uint32_t i = 0;; i++) {
-        jlab_append_ok(&l, 1 + i % 2, i * 613 % 30000);
+        journal_fixture_append_ok(&l, 1 + i % 2, i * 613 % 30000);
         if (i % 7 == 0) ENSURE(file_seal(l.journal, &why) == ERR_OK);
         if (i % 5 == 0) ENSURE(file_prepare(l.journal, &why) == ERR_OK);
         uint64_t lsn = l.head.lsn;
         ENSURE(write(STDOUT_FILENO, &lsn, sizeof lsn) == (ssize_t)sizeof lsn);
         if (i % 40 == 39) {
-            ENSURE(jlab_snapshot(&l, lsn, 50000) == ERR_OK);
+            ENSURE(journal_fixture_snapshot(&l, lsn, 50000) == ERR_OK);
             ENSURE(l.journal->ops->trim(l.journal, lsn, &why) == ERR_OK);
         }
     }
@@ -90,16 +90,16 @@ static void acknowledged_records_survive_kill_9(void **state) {
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 
-        struct jlab l;
+        struct journal_fixture l;
         tmpdisk_reopen(&t);
-        jlab_init(&l, t.disk, SEGMENT);
+        journal_fixture_init(&l, t.disk, SEGMENT);
         l.options.read_only = 1;
-        enum err e = jlab_start(&l);
+        enum err e = journal_fixture_start(&l);
         if (e != ERR_OK) print_message("%s\n", l.why.text);
         assert_int_equal(e, ERR_OK);
         assert_in_range(l.read_lsn, acked, acked + 2);
         acked = l.read_lsn; /* found once, it has to stay */
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
     }
     assert_true(acked > ROUNDS);
     tmpdisk_remove(&t);

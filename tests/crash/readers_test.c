@@ -25,13 +25,13 @@
 #define STEP 1u
 #endif
 
-static struct rig rig;     /* what the batches come from */
+static struct fixture rig; /* what the batches come from */
 static struct vec digests; /* struct digest after each batch of it */
 
 struct bench {
     struct simdisk *sim;
     struct disk *disk;
-    struct jlab_clock clock;
+    struct journal_fixture_clock clock;
     struct journal *journal;
     struct journal_head head;
     uint32_t written;      /* batches of the rig that are in the journal */
@@ -45,15 +45,15 @@ static void live(uint32_t flows) {
     static const char *const jobs[] = {"a", "b: a", "c: a", "d: b c"};
     static char names[300][8];
     const char *many[300];
-    struct options o = rig_options();
+    struct options o = fixture_options();
     for (uint32_t i = 0; i < 300; i++) {
         (void)snprintf(names[i], sizeof names[i], "j%u", i);
         many[i] = names[i];
     }
-    for (uint32_t i = 0; i < 5; i++) assert_ok(rig_submit(&rig, &o, many, 300));
+    for (uint32_t i = 0; i < 5; i++) assert_ok(fixture_submit(&rig, &o, many, 300));
     for (uint32_t i = 0; i < flows; i++) {
-        if (i == 9) assert_ok(rig_attach(&rig, "w", 1, 20)); /* a batch of many records */
-        assert_ok(rig_submit(&rig, &o, jobs, 4));
+        if (i == 9) assert_ok(fixture_attach(&rig, "w", 1, 20)); /* a batch of many records */
+        assert_ok(fixture_submit(&rig, &o, jobs, 4));
     }
 }
 
@@ -122,7 +122,7 @@ static struct compact_options now_of(const struct bench *b) {
 static void bench_make(struct bench *b) {
     *b = (struct bench){.sim = simdisk_new(9)};
     b->disk = simdisk_disk(b->sim);
-    jlab_clock_init(&b->clock, 4);
+    journal_fixture_clock_init(&b->clock, 4);
     owner_start(b);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         struct compact_report r;
@@ -335,14 +335,14 @@ static void owner_appends(void *ctx) {
 
 /* The owner, late: a few batches more, and then the disk fails the reader. */
 struct late {
-    struct jlab lab;
+    struct journal_fixture lab;
     struct simdisk *sim; /* NULL = it does not fail */
     uint32_t appends, fault_skip;
 };
 
 static void late_append(void *ctx) {
     struct late *late = ctx;
-    for (uint32_t i = 0; i < late->appends; i++) jlab_append_ok(&late->lab, 1, 100);
+    for (uint32_t i = 0; i < late->appends; i++) journal_fixture_append_ok(&late->lab, 1, 100);
     if (late->sim != NULL) simdisk_arm(late->sim, SIMDISK_ANY, SIMDISK_ERROR, late->fault_skip);
 }
 
@@ -384,11 +384,11 @@ static void a_reader_that_lags_behind_looks_again(void **state) {
         for (uint64_t k = 0; went_on; k++) {
             struct simdisk *s = simdisk_new(k);
             struct late late = {.appends = 4};
-            struct jlab *l = &late.lab;
-            jlab_init(l, simdisk_disk(s), LARGE);
-            assert_ok(jlab_start(l));
-            jlab_append_ok(l, 1, WINDOW - 7 * 4096);
-            jlab_append_ok(l, 1, 3 * 4096); /* the window ends two blocks after it */
+            struct journal_fixture *l = &late.lab;
+            journal_fixture_init(l, simdisk_disk(s), LARGE);
+            assert_ok(journal_fixture_start(l));
+            journal_fixture_append_ok(l, 1, WINDOW - 7 * 4096);
+            journal_fixture_append_ok(l, 1, 3 * 4096); /* the window ends two blocks after it */
             uint64_t before = l->head.lsn;
             simdisk_meanwhile(s, k, late_append, &late);
             late.sim = fault > 0 ? s : NULL;
@@ -401,7 +401,7 @@ static void a_reader_that_lags_behind_looks_again(void **state) {
             if (e == ERR_OK) assert_true(r.last_lsn == before || r.last_lsn == before + late.appends);
             if (e == ERR_OK && r.last_lsn > before) again++;
             went_on = l->head.lsn > before;
-            jlab_stop(l);
+            journal_fixture_stop(l);
             simdisk_free(s);
         }
     }
@@ -412,13 +412,13 @@ static void a_reader_that_lags_behind_looks_again(void **state) {
 static void long_blocks_are_read_in_pieces(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
+    struct journal_fixture l;
     struct inspect_report r;
-    jlab_init(&l, simdisk_disk(s), 8u << 20);
-    assert_ok(jlab_start(&l));
-    jlab_append_ok(&l, 1, 900000);
-    jlab_append_ok(&l, 1, 3000000);
-    jlab_append_ok(&l, 1, 500);
+    journal_fixture_init(&l, simdisk_disk(s), 8u << 20);
+    assert_ok(journal_fixture_start(&l));
+    journal_fixture_append_ok(&l, 1, 900000);
+    journal_fixture_append_ok(&l, 1, 3000000);
+    journal_fixture_append_ok(&l, 1, 500);
     uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
     assert_ok(inspect_verify(l.disk, &r, &l.why));
     calls = simdisk_calls(s, SIMDISK_ANY) - calls;
@@ -426,7 +426,7 @@ static void long_blocks_are_read_in_pieces(void **state) {
         simdisk_arm(s, SIMDISK_ANY, SIMDISK_ERROR, k);
         assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_IO);
     }
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -437,7 +437,7 @@ static void a_journal_that_never_began_is_empty(void **state) {
         struct bench b = {.sim = simdisk_new(2)};
         static const uint8_t blank[SEGMENT];
         b.disk = simdisk_disk(b.sim);
-        jlab_clock_init(&b.clock, 1);
+        journal_fixture_clock_init(&b.clock, 1);
         if (spare) simdisk_put(b.sim, "journal/0000000000000001.seg", blank, SEGMENT);
         struct lines l = {.sink = {lines_more}};
         struct fold f;
@@ -530,21 +530,21 @@ static void a_snapshot_that_rots_is_never_taken_for_the_state(void **state) {
 static void what_cannot_be_folded_says_why(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
+    struct journal_fixture l;
     struct fold f;
     struct lines out = {.sink = {lines_more}};
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     l.options.archive_days = 0;
-    assert_ok(jlab_start(&l));
-    for (uint32_t i = 0; i < 20; i++) jlab_append_ok(&l, 1, 3000);
+    assert_ok(journal_fixture_start(&l));
+    for (uint32_t i = 0; i < 20; i++) journal_fixture_append_ok(&l, 1, 3000);
     assert_int_equal(fold_run(l.disk, UINT64_MAX, &f, &l.why), ERR_UNSUPPORTED); /* a kind nobody has heard of */
     assert_int_equal(inspect_dump(l.disk, 1, UINT64_MAX, &out.sink, &l.why), ERR_UNSUPPORTED);
     assert_non_null(strstr(l.why.text, "segment 1, byte 8192, record 1"));
-    assert_ok(jlab_snapshot(&l, 20, 10));
+    assert_ok(journal_fixture_snapshot(&l, 20, 10));
     assert_ok(l.journal->ops->trim(l.journal, 0, &l.why));
     assert_int_equal(fold_run(l.disk, 5, &f, &l.why), ERR_NOT_FOUND);
     assert_non_null(strstr(l.why.text, "no snapshot from before record 5 is left"));
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -587,7 +587,7 @@ static void following_begins_where_the_archive_does(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    rig_init(&rig);
+    fixture_init(&rig);
     live(120);
     digests_make();
     return 0;
@@ -596,7 +596,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     vec_fini(&digests);
-    rig_fini(&rig);
+    fixture_fini(&rig);
     return 0;
 }
 

@@ -42,7 +42,7 @@ static size_t blob_bytes_of(uint32_t id) {
 
 static void blob_fill(uint8_t *to, uint32_t id) {
     size_t len = blob_bytes_of(id);
-    for (size_t i = 0; i < len; i++) to[i] = vlab_byte(id, i);
+    for (size_t i = 0; i < len; i++) to[i] = store_fixture_byte(id, i);
     memcpy(to, &id, sizeof id); /* no two are the same */
 }
 
@@ -60,13 +60,13 @@ static void victim(const char *path, uint32_t id) {
     struct disk *d;
     struct why why;
     struct limits limits;
-    struct vault v;
+    struct blob_log_store v;
     static uint8_t bytes[300000];
     struct waiting waiting[16] = {0};
     uint64_t told[LOGS] = {0};
     limits_small(&limits);
     ENSURE(osdisk_open(path, &d, &why) == ERR_OK);
-    ENSURE(vault_open(&v, d, osclock(), osdigest(), &limits, true, &why) == ERR_OK);
+    ENSURE(blob_log_store_open(&v, d, osclock(), osdigest(), &limits, true, &why) == ERR_OK);
     for (uint32_t turn = 0;; turn++) {
         for (uint32_t i = 0; i < 16; i++) {
             uint64_t len;
@@ -78,26 +78,26 @@ static void victim(const char *path, uint32_t id) {
             if (waiting[i].put != NULL || turn % 3 == 2) continue;
             waiting[i].id = id++;
             blob_fill(bytes, waiting[i].id);
-            ENSURE(blob_put_begin(v.blobs, vlab_tenant, &waiting[i].put, &why) == ERR_OK);
+            ENSURE(blob_put_begin(v.blobs, store_fixture_tenant, &waiting[i].put, &why) == ERR_OK);
             ENSURE(blob_put_part(waiting[i].put, slice_of(bytes, blob_bytes_of(waiting[i].id)), &why) == ERR_OK);
             ENSURE(blob_put_end(waiting[i].put, &why) == ERR_OK);
         }
         for (uint32_t i = 0; i < LOGS; i++) {
-            struct log_key key = vlab_key(i);
+            struct log_key key = store_fixture_key(i);
             struct log_state s;
             joblogs_state(v.logs, &key, &s);
             if (s.synced && s.end > told[i]) say(1, i, told[i] = s.end);
             size_t len = 10 + turn * 131 % 5000;
-            for (size_t k = 0; k < len; k++) bytes[k] = vlab_byte(100 + i, s.end + k);
+            for (size_t k = 0; k < len; k++) bytes[k] = store_fixture_byte(100 + i, s.end + k);
             struct log_piece p = {LOG_STDOUT, {1}, slice_of(bytes, len)};
             enum err e = joblogs_append(v.logs, &key, s.end, &p, 1, 300000, &s, &why);
             ENSURE(e == ERR_OK || e == ERR_BUSY);
         }
-        if (vault_kick(&v)) {
-            struct pollfd fd = {.fd = vault_fd(&v), .events = POLLIN};
+        if (blob_log_store_kick(&v)) {
+            struct pollfd fd = {.fd = blob_log_store_fd(&v), .events = POLLIN};
             (void)poll(&fd, 1, turn % 4 ? -1 : 0);
         }
-        ENSURE(vault_take(&v, &why) == ERR_OK);
+        ENSURE(blob_log_store_take(&v, &why) == ERR_OK);
     }
 }
 
@@ -149,7 +149,7 @@ static void hear(struct promised *p, const struct word *w) {
 static void piece_check(void *ctx, uint64_t offset, const struct log_piece *p) {
     uint32_t log = *(uint32_t *)ctx;
     for (size_t i = 0; i < p->bytes.len; i++)
-        if (p->bytes.ptr[i] != vlab_byte(100 + log, offset + i))
+        if (p->bytes.ptr[i] != store_fixture_byte(100 + log, offset + i))
             fail_msg("log %u is wrong at %llu", log, (unsigned long long)(offset + i));
 }
 
@@ -157,12 +157,12 @@ static void vault_check(const char *path, struct promised *p) {
     struct disk *d;
     struct why why;
     struct limits limits;
-    struct vault v;
+    struct blob_log_store v;
     struct pack_reader r;
     static uint8_t want[300000];
     limits_small(&limits);
     assert_int_equal(osdisk_open(path, &d, &why), ERR_OK);
-    assert_int_equal(vault_open(&v, d, osclock(), osdigest(), &limits, false, &why), ERR_OK);
+    assert_int_equal(blob_log_store_open(&v, d, osclock(), osdigest(), &limits, false, &why), ERR_OK);
     assert_int_equal(blobs_damage(v.blobs, &why), ERR_OK);
     assert_int_equal(joblogs_damage(v.logs, &why), ERR_OK);
     blobs_reader_init(v.blobs, &r);
@@ -171,14 +171,14 @@ static void vault_check(const char *path, struct promised *p) {
         blob_hash hash;
         blob_fill(want, id);
         osdigest()->whole(osdigest(), slice_of(want, blob_bytes_of(id)), hash.at);
-        enum err e = blobs_verify(v.blobs, &r, vlab_tenant, &hash, &why);
+        enum err e = blobs_verify(v.blobs, &r, store_fixture_tenant, &hash, &why);
         if (e != ERR_OK) print_message("blob %u: %s\n", id, why.text);
         assert_int_equal(e, ERR_OK);
     }
     pack_reader_fini(&r);
     joblogs_reader_init(v.logs, &r);
     for (uint32_t i = 0; i < LOGS; i++) {
-        struct log_key key = vlab_key(i);
+        struct log_key key = store_fixture_key(i);
         struct log_state s;
         uint64_t at = 0, next = 0;
         joblogs_state(v.logs, &key, &s);
@@ -191,7 +191,7 @@ static void vault_check(const char *path, struct promised *p) {
         assert_int_equal(at, s.end);
     }
     pack_reader_fini(&r);
-    vault_close(&v);
+    blob_log_store_close(&v);
     osdisk_close(d);
 }
 

@@ -371,15 +371,15 @@ static void a_thousand_idle_connections_cost_little(void **state) {
     uint64_t grown = rss_of(own.pid) - before;
     print_message("1,000 idle connections: %llu KiB\n", (unsigned long long)grown);
     assert_true(grown < (uint64_t)IDLE * IDLE_KIB_MAX);
-    assert_true(is_served(&own)); /* and strangers beside them push nobody out */
-    static struct webclient strangers[IDLE];
-    for (size_t i = 0; i < IDLE; i++) webclient_open(&strangers[i], own.address, NULL);
+    assert_true(is_served(&own)); /* and unauthenticated beside them push nobody out */
+    static struct webclient unauthenticated[IDLE];
+    for (size_t i = 0; i < IDLE; i++) webclient_open(&unauthenticated[i], own.address, NULL);
     assert_true(is_served(&own));
     assert_int_equal(webclient_ask(&idle[0], "GET", "/api/v1/stats", NULL).status, 200);
     assert_int_equal(webclient_ask(&idle[IDLE - 1], "GET", "/api/v1/stats", NULL).status, 200);
     for (size_t i = 0; i < IDLE; i++) {
         webclient_close(&idle[i]);
-        webclient_close(&strangers[i]);
+        webclient_close(&unauthenticated[i]);
     }
     realserver_remove(&own);
 }

@@ -427,7 +427,7 @@ static void subscribers_that_do_not_listen(void **state) {
 static void connections_have_their_shares(void **state) {
     (void)state;
     struct wire_hello hello = {.version_min = 2, .version_max = 2, .token = slice_str(eve), .build = SLICE("0.1.0")};
-    struct wireclient own, bobs, admin, strangers[CONNECTIONS_MAX];
+    struct wireclient own, bobs, admin, unauthenticated[CONNECTIONS_MAX];
     realserver_kill(&server);
     server.flags[2] = "--connections-max";
     server.flags[3] = "32";
@@ -439,10 +439,10 @@ static void connections_have_their_shares(void **state) {
     assert_non_null(strstr(why, "eve has 16 connections already"));
     wireclient_close(&own);
     wireclient_open(&bobs, server.address, bob, WIRE_PEER_CLIENT);
-    for (uint32_t i = 0; i < 20; i++) assert_true(wireclient_dial(&strangers[i], server.address));
+    for (uint32_t i = 0; i < 20; i++) assert_true(wireclient_dial(&unauthenticated[i], server.address));
     wireclient_open(&admin, server.socket, NULL, WIRE_PEER_CLIENT);
     wireclient_close(&admin);
-    for (uint32_t i = 0; i < 20; i++) wireclient_close(&strangers[i]);
+    for (uint32_t i = 0; i < 20; i++) wireclient_close(&unauthenticated[i]);
     wireclient_close(&bobs);
     close(flood[--flood_count]); /* who goes makes room */
     struct wiregot got = {0};

@@ -1,5 +1,5 @@
-/* eval_fuzz.c: expressions and templates from strangers. Each ends, within its budget, with a value that is JSON or
- * with a sentence; a template that is escaped comes out as it was; the same input gives the same answer twice. */
+/* eval_fuzz.c: expressions and templates from unauthenticated. Each ends, within its budget, with a value that is JSON
+ * or with a sentence; a template that is escaped comes out as it was; the same input gives the same answer twice. */
 #include "expr.h"
 #include "json_tree.h"
 #include "names.h"

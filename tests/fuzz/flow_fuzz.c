@@ -1,4 +1,5 @@
-/* flow_fuzz.c: flow files from strangers, as YAML and as JSON: refused with a place, or a flow that can be sent. */
+/* flow_fuzz.c: flow files from unauthenticated, as YAML and as JSON: refused with a place, or a flow that can be sent.
+ * */
 #include "flowlab.h"
 #include "panic.h"
 

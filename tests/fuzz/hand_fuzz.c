@@ -152,18 +152,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct net net = {&net_ops};
     struct space space = {&space_ops};
     struct proc proc = {&proc_ops};
-    struct hand_world world = {&clock, &space, &net, &proc};
-    struct hand_options options = {.master = "127.0.0.1:9", .capability = "GENERAL", .slots = 4};
-    struct hand *hand = NULL;
+    struct titan_worker_world world = {&clock, &space, &net, &proc};
+    struct titan_worker_options options = {.master = "127.0.0.1:9", .capability = "GENERAL", .slots = 4};
+    struct titan_worker *hand = NULL;
     struct why why;
     if (size == 0) return 0;
     memset(&it, 0, sizeof it);
     buf_init(&it.said, 1u << 26);
     limits_default(&options.limits);
-    enum err e = hand_open(&world, &options, &hand, &why);
+    enum err e = titan_worker_open(&world, &options, &hand, &why);
     ENSURE(e == ERR_OK);
-    hand_listens(hand, 8080);
-    const struct net_handler *h = hand_handler(hand);
+    titan_worker_listens(hand, 8080);
+    const struct net_handler *h = titan_worker_handler(hand);
     struct net_peer peer = {.address = "127.0.0.1:1"};
     h->opened(h->ctx, (conn_id){1}, &peer);
     size_t step = data[0] == 0 ? size : data[0];
@@ -173,13 +173,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         said_check();
         it.now_ms += 100;
         if (at % 3 == 0) processes_end();
-        hand_pass(hand);
-        (void)hand_next(hand);
+        titan_worker_pass(hand);
+        (void)titan_worker_next(hand);
     }
     processes_end();
-    hand_pass(hand);
+    titan_worker_pass(hand);
     if (!it.is_closed) h->closed(h->ctx, (conn_id){1}, "over");
-    hand_close(hand);
+    titan_worker_close(hand);
     buf_fini(&it.said);
     return 0;
 }

@@ -67,7 +67,7 @@ static void put_right(uint8_t *file, size_t bytes, uint32_t number) {
 }
 
 struct found {
-    struct vault *v;
+    struct blob_log_store *v;
     struct pack_reader *r;
     uint64_t count, right;
 };
@@ -97,13 +97,13 @@ static bool log_found(void *ctx, const struct log_key *key) {
 static enum err look(struct disk *d, uint64_t *ret_sum) {
     struct clock clock = {wall, mono, random64, NULL};
     struct limits limits;
-    struct vault v;
+    struct blob_log_store v;
     struct why why;
     struct pack_reader r;
     uint32_t cursor = 0;
     limits_default(&limits);
     limits.vault_reserve_bytes = 0;
-    enum err e = vault_open(&v, d, &clock, osdigest(), &limits, false, &why);
+    enum err e = blob_log_store_open(&v, d, &clock, osdigest(), &limits, false, &why);
     if (e != ERR_OK) return e;
     struct found f = {.v = &v, .r = &r};
     blobs_reader_init(v.blobs, &r);
@@ -114,7 +114,7 @@ static enum err look(struct disk *d, uint64_t *ret_sum) {
     }
     pack_reader_fini(&r);
     *ret_sum = f.count * 1000003 + f.right;
-    vault_close(&v);
+    blob_log_store_close(&v);
     return ERR_OK;
 }
 

@@ -72,97 +72,98 @@ static const struct golden versions[] = {
 /* What a folder is made from: up to the snapshot, and behind it. */
 struct script {
     const char *name;
-    void (*first_half)(struct rig *r);
-    void (*second_half)(struct rig *r);
+    void (*first_half)(struct fixture *r);
+    void (*second_half)(struct fixture *r);
 };
 
 /* ---- the script ---- */
 
-static void script_flows(struct rig *r) {
-    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+static void script_flows(struct fixture *r) {
+    struct options sets[3] = {fixture_options(), fixture_options(), fixture_options()};
     sets[1].on_upstream = UPSTREAM_SKIP;
     sets[1].gates = GATE_BIT(GATE_POLICY) | GATE_BIT(GATE_OUTPUT);
     sets[2].retries = 0;
     sets[2].run_timeout_ms = 5000;
     const char *jobs[] = {"fetch", "build@1: fetch", "test@2: build", "ship: test"};
-    assert_ok(rig_submit_sets(r, sets, 3, jobs, 4, true));
+    assert_ok(fixture_submit_sets(r, sets, 3, jobs, 4, true));
     const char *more[] = {"tell: ship", "other: 1/fetch"};
-    assert_ok(rig_add(r, 1, &sets[0], more, 2, false));
-    assert_ok(rig_submit(r, &sets[0], (const char *[]){"after: 1/test", "alone"}, 2));
-    assert_ok(rig_submit_key(r, "order-17", 1, 60000));
+    assert_ok(fixture_add(r, 1, &sets[0], more, 2, false));
+    assert_ok(fixture_submit(r, &sets[0], (const char *[]){"after: 1/test", "alone"}, 2));
+    assert_ok(fixture_submit_key(r, "order-17", 1, 60000));
 }
 
-static void script_names(struct rig *r) {
-    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, NULL));
-    assert_ok(rig_pool(r, "gpu", POOL_DRAINING, true, "cuda"));
-    assert_ok(rig_topic(r, "mail", "default", "gpu"));
-    assert_ok(rig_topic(r, "gone", "default", NULL));
-    assert_ok(rig_topic(r, "gone", NULL, NULL));
-    assert_ok(rig_weight(r, "acme", 3));
-    assert_ok(rig_pause(r, PAUSE_POOL, 0, "gpu", true));
-    assert_ok(rig_pause(r, PAUSE_TENANT, 0, "other", true));
+static void script_names(struct fixture *r) {
+    assert_ok(fixture_pool(r, "default", POOL_ACTIVE, false, NULL));
+    assert_ok(fixture_pool(r, "gpu", POOL_DRAINING, true, "cuda"));
+    assert_ok(fixture_topic(r, "mail", "default", "gpu"));
+    assert_ok(fixture_topic(r, "gone", "default", NULL));
+    assert_ok(fixture_topic(r, "gone", NULL, NULL));
+    assert_ok(fixture_weight(r, "acme", 3));
+    assert_ok(fixture_pause(r, PAUSE_POOL, 0, "gpu", true));
+    assert_ok(fixture_pause(r, PAUSE_TENANT, 0, "other", true));
 }
 
-static void script_workers(struct rig *r) {
+static void script_workers(struct fixture *r) {
     struct resource licence = {SLICE("licence"), 2};
     struct label zone = {SLICE("zone"), SLICE("eu")};
     struct worker_info info = {.slots = 2, .cpu_milli = 4000, .labels = {&zone, 1}, .resources = {&licence, 1}};
-    assert_ok(rig_attach_as(r, "w", 1, &info));
-    assert_ok(rig_attach(r, "v", 1, 1));
-    assert_ok(rig_drain(r, "v", true));
+    assert_ok(fixture_attach_as(r, "w", 1, &info));
+    assert_ok(fixture_attach(r, "v", 1, 1));
+    assert_ok(fixture_drain(r, "v", true));
 }
 
-static void script_first_half(struct rig *r) {
+static void script_first_half(struct fixture *r) {
     script_names(r);
     script_flows(r);
     script_workers(r);
-    assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 1));
-    rig_tick(r, 700);
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
-    assert_ok(rig_verdict(r, ref_of(1, 1), VERDICT_HOLD, NULL));
+    assert_ok(fixture_started(r, "w", 1, ref_of(1, 0), 1));
+    fixture_tick(r, 700);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_verdict(r, ref_of(1, 1), VERDICT_HOLD, NULL));
 }
 
-static void script_second_half(struct rig *r) {
-    assert_ok(rig_verdict(r, ref_of(1, 1), VERDICT_ALLOW, NULL));
+static void script_second_half(struct fixture *r) {
+    assert_ok(fixture_verdict(r, ref_of(1, 1), VERDICT_ALLOW, NULL));
     for (uint64_t flow = 1; flow <= 3; flow++) /* whatever is with w and not the build ends badly once */
-        for (uint32_t i = 0; i < rig_flow(r, flow).job_count; i++) {
-            struct job_view job = rig_job(r, flow, i);
+        for (uint32_t i = 0; i < fixture_flow(r, flow).job_count; i++) {
+            struct job_view job = fixture_job(r, flow, i);
             if (job.state == JOB_DISPATCHED && !(flow == 1 && i == 1))
-                assert_ok(rig_exit(r, rig_worker_of(r, flow, i), ref_of(flow, i), job.attempt, 9));
+                assert_ok(fixture_exit(r, fixture_worker_of(r, flow, i), ref_of(flow, i), job.attempt, 9));
         }
-    rig_tick(r, 2600);
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
-    assert_ok(rig_verdict(r, ref_of(1, 1), VERDICT_REDACT, "less"));
-    for (int i = 0; i < 40 && rig_state(r, 1, 2) != JOB_RUNNING; i++) { /* until the test runs */
+    fixture_tick(r, 2600);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
+    assert_ok(fixture_verdict(r, ref_of(1, 1), VERDICT_REDACT, "less"));
+    for (int i = 0; i < 40 && fixture_state(r, 1, 2) != JOB_RUNNING; i++) { /* until the test runs */
         for (uint64_t flow = 1; flow <= 3; flow++)
-            for (uint32_t k = 0; k < rig_flow(r, flow).job_count; k++) {
-                struct job_view job = rig_job(r, flow, k);
+            for (uint32_t k = 0; k < fixture_flow(r, flow).job_count; k++) {
+                struct job_view job = fixture_job(r, flow, k);
                 if (job.state != JOB_DISPATCHED) continue;
                 if (flow == 1 && k == 2)
-                    assert_ok(rig_started(r, "w", 1, ref_of(1, 2), job.attempt));
+                    assert_ok(fixture_started(r, "w", 1, ref_of(1, 2), job.attempt));
                 else
-                    assert_ok(rig_done(r, rig_worker_of(r, flow, k), 1, ref_of(flow, k), job.attempt, OUTCOME_OK));
+                    assert_ok(
+                        fixture_done(r, fixture_worker_of(r, flow, k), 1, ref_of(flow, k), job.attempt, OUTCOME_OK));
             }
-        rig_tick(r, 100);
+        fixture_tick(r, 100);
     }
-    rig_tick(r, 5000); /* told to stop */
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_STOPPED));
-    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
-    assert_ok(rig_retry(r, ref_of(1, 2)));
-    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 2, OUTCOME_STOPPED));
-    assert_ok(rig_rerun(r, 1));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 3, OUTCOME_REFUSED));
-    assert_ok(rig_discard(r, ref_of(1, 2)));
-    assert_ok(rig_pause(r, PAUSE_FLOW, 2, NULL, true));
-    assert_ok(rig_forget(r, 3));
-    rig_tick(r, 60000); /* the key and both workers are gone */
-    rig_crash(r);
+    fixture_tick(r, 5000); /* told to stop */
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_STOPPED));
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_retry(r, ref_of(1, 2)));
+    assert_ok(fixture_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 2), 2, OUTCOME_STOPPED));
+    assert_ok(fixture_rerun(r, 1));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 2), 3, OUTCOME_REFUSED));
+    assert_ok(fixture_discard(r, ref_of(1, 2)));
+    assert_ok(fixture_pause(r, PAUSE_FLOW, 2, NULL, true));
+    assert_ok(fixture_forget(r, 3));
+    fixture_tick(r, 60000); /* the key and both workers are gone */
+    fixture_crash(r);
 }
 
 /* 5,000 jobs that are cancelled: the one consequence here that has to be continued. */
-static void script_long(struct rig *r) {
-    struct options o = rig_options();
+static void script_long(struct fixture *r) {
+    struct options o = fixture_options();
     char(*names)[8] = calloc(5000, sizeof *names);
     struct job_spec *specs = calloc(5000, sizeof *specs);
     for (uint32_t i = 0; i < 5000; i++) {
@@ -171,27 +172,27 @@ static void script_long(struct rig *r) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 5000, false};
-    assert_ok(rig_command(r, &cmd));
-    assert_ok(rig_cancel(r, ref_of(r->reply.flow.v, UINT32_MAX)));
+    assert_ok(fixture_command(r, &cmd));
+    assert_ok(fixture_cancel(r, ref_of(r->reply.flow.v, UINT32_MAX)));
     free(specs);
     free(names);
 }
 
-static void script_core_end(struct rig *r) {
+static void script_core_end(struct fixture *r) {
     script_second_half(r);
     script_long(r);
 }
 
 /* A foreach job whose children succeed, leave a result, fail, wait for room and have not begun; a condition. */
-static void expand(struct rig *r, struct job_ref job, uint32_t count) {
+static void expand(struct fixture *r, struct job_ref job, uint32_t count) {
     static const uint8_t items[32] = {46};
-    struct cmd_verdict c = rig_answer(r, job, VERDICT_ALLOW);
+    struct cmd_verdict c = fixture_answer(r, job, VERDICT_ALLOW);
     c.item_count = count;
     if (count) c.items = slice_of(items, 32);
-    assert_ok(rig_send_verdict(r, &c));
+    assert_ok(fixture_send_verdict(r, &c));
 }
 
-static void child_done(struct rig *r, uint32_t item, enum outcome outcome, const char *result) {
+static void child_done(struct fixture *r, uint32_t item, enum outcome outcome, const char *result) {
     struct job_ref ref = ref_of(1, FIRST_CHILD_ORDINAL + item);
     struct job_view job;
     assert_true(view_job(engine_state(r->engine), ref, &job));
@@ -202,11 +203,11 @@ static void child_done(struct rig *r, uint32_t item, enum outcome outcome, const
                                           .attempt = job.attempt,
                                           .outcome = outcome,
                                           .result = slice_str(result)};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
-static void script_expand_begin(struct rig *r) {
-    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+static void script_expand_begin(struct fixture *r) {
+    struct options sets[3] = {fixture_options(), fixture_options(), fixture_options()};
     sets[1].gates = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION);
     sets[1].max_parallel = 2;
     sets[1].retries = 0;
@@ -215,19 +216,19 @@ static void script_expand_begin(struct rig *r) {
     sets[2].fail_fast = true;
     sets[2].retries = 0;
     const char *jobs[] = {"map@1", "sum: map", "none@2", "fast@2", "lost@2"};
-    assert_ok(rig_submit_sets(r, sets, 3, jobs, 5, false));
-    assert_ok(rig_attach(r, "w", 1, 3));
-    assert_ok(rig_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
+    assert_ok(fixture_submit_sets(r, sets, 3, jobs, 5, false));
+    assert_ok(fixture_attach(r, "w", 1, 3));
+    assert_ok(fixture_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
     expand(r, ref_of(1, 2), 0);
-    assert_ok(rig_verdict(r, ref_of(1, 4), VERDICT_FAIL, NULL));
+    assert_ok(fixture_verdict(r, ref_of(1, 4), VERDICT_FAIL, NULL));
     expand(r, ref_of(1, 0), 7);
     child_done(r, 0, OUTCOME_EXIT, "");
     child_done(r, 1, OUTCOME_OK, "");
     child_done(r, 2, OUTCOME_OK, "{\"n\":2}");
-    assert_ok(rig_retry(r, ref_of(1, FIRST_CHILD_ORDINAL)));
+    assert_ok(fixture_retry(r, ref_of(1, FIRST_CHILD_ORDINAL)));
 }
 
-static void script_expand_end(struct rig *r) {
+static void script_expand_end(struct fixture *r) {
     child_done(r, 3, OUTCOME_OK, "");
     child_done(r, 0, OUTCOME_EXIT, "");
     for (uint32_t item = 4; item < 7; item++) child_done(r, item, OUTCOME_OK, "");
@@ -235,35 +236,35 @@ static void script_expand_end(struct rig *r) {
     child_done(r, 8, OUTCOME_EXIT, "");
     child_done(r, 7, OUTCOME_STOPPED, "");
     child_done(r, 9, OUTCOME_OK, "");
-    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
-    assert_ok(rig_rerun(r, 1));
-    rig_crash(r);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_rerun(r, 1));
+    fixture_crash(r);
 }
 
 /* ---- the second script: store, limits, compensations ---- */
 
-static enum err store(struct rig *r, uint64_t flow, struct cmd_store c) {
+static enum err store(struct fixture *r, uint64_t flow, struct cmd_store c) {
     struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
     c.flow.v = flow;
     cmd.as.store = c;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static void store_set(struct rig *r, uint64_t flow, const char *key, const char *value, int64_t ms) {
+static void store_set(struct fixture *r, uint64_t flow, const char *key, const char *value, int64_t ms) {
     struct store_entry e = {slice_str(key), slice_str(value)};
     struct cmd_store c = {.op = STORE_SET, .entries = &e, .entry_count = 1};
     if (ms) c.expires_ms = r->in.wall.ms + ms;
     assert_ok(store(r, flow, c));
 }
 
-static enum err limit(struct rig *r, struct cmd_limit c) {
+static enum err limit(struct fixture *r, struct cmd_limit c) {
     struct command cmd = {.kind = CMD_LIMIT};
     c.tenant = SLICE("acme");
     cmd.as.limit = c;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static void store_first_half(struct rig *r) {
+static void store_first_half(struct fixture *r) {
     struct slice members[] = {SLICE("red"), SLICE("green"), SLICE("blue")};
     assert_ok(limit(r, (struct cmd_limit){.kind = LIMIT_KEY, .name = SLICE("db"), .width = 2}));
     assert_ok(limit(r, (struct cmd_limit){.kind = LIMIT_RATE, .name = SLICE("api"), .rate_milli = 1500, .burst = 3}));
@@ -272,51 +273,51 @@ static void store_first_half(struct rig *r) {
     assert_ok(limit(r, (struct cmd_limit){.kind = LIMIT_KEY, .name = SLICE("gone"), .clear = true}));
     uint32_t fatal = 9;
     struct name_item key = {SLICE("db")}, rate = {SLICE("api")};
-    struct options sets[3] = {rig_options(), rig_options(), rig_options()};
+    struct options sets[3] = {fixture_options(), fixture_options(), fixture_options()};
     sets[0].fatal_exits = (struct tlv_u32s){&fatal, 1};
     sets[2].demand.keys = (struct tlv_list){&key, 1};
     sets[2].demand.rates = (struct tlv_list){&rate, 1};
     const char *jobs[] = {"book~1", "pay~1: book", "ship: pay", "tell: ship"};
-    assert_ok(rig_submit_sets(r, sets, 3, jobs, 4, false));
+    assert_ok(fixture_submit_sets(r, sets, 3, jobs, 4, false));
     const char *limited[] = {"a@2", "b@2", "c@2", "d@2"};
-    assert_ok(rig_submit_sets(r, sets, 3, limited, 4, false));
+    assert_ok(fixture_submit_sets(r, sets, 3, limited, 4, false));
     store_set(r, 0, "greeting", "hello", 0);
     store_set(r, 0, "soon", "gone", 5000);
     store_set(r, 1, "of the flow", "its own", 0);
     assert_ok(store(r, 0, (struct cmd_store){.op = STORE_INCREASE, .key = SLICE("count"), .number = -7}));
     assert_ok(store(
         r, 0, (struct cmd_store){.op = STORE_ADD, .key = SLICE("colours"), .members = members, .member_count = 3}));
-    assert_ok(rig_attach(r, "w", 1, 4));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK)); /* entered */
+    assert_ok(fixture_attach(r, "w", 1, 4));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK)); /* entered */
 }
 
-static void store_second_half(struct rig *r) {
+static void store_second_half(struct fixture *r) {
     struct slice green = SLICE("green");
     struct store_entry gone = {SLICE("greeting"), {0}};
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_OK));
     assert_ok(store(
         r, 0, (struct cmd_store){.op = STORE_REMOVE, .key = SLICE("colours"), .members = &green, .member_count = 1}));
     assert_ok(store(
         r, 0, (struct cmd_store){.op = STORE_EXPIRE, .key = SLICE("count"), .expires_ms = r->in.wall.ms + 90000}));
     assert_ok(store(r, 0, (struct cmd_store){.op = STORE_DELETE, .entries = &gone, .entry_count = 1}));
-    rig_tick(r, 6000); /* `soon` is over; tokens have come */
-    assert_ok(rig_exit(r, "w", ref_of(1, 2), 1, 9));
-    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_COMPENSATING);
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 4), 1, OUTCOME_OK));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 5), 1, OUTCOME_OK));
-    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_DONE);
-    rig_run_all(r, "w", 1);
+    fixture_tick(r, 6000); /* `soon` is over; tokens have come */
+    assert_ok(fixture_exit(r, "w", ref_of(1, 2), 1, 9));
+    assert_int_equal(fixture_flow(r, 1).unwinding, UNWIND_COMPENSATING);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 4), 1, OUTCOME_OK));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 5), 1, OUTCOME_OK));
+    assert_int_equal(fixture_flow(r, 1).unwinding, UNWIND_DONE);
+    fixture_run_all(r, "w", 1);
     assert_ok(limit(r, (struct cmd_limit){.kind = LIMIT_RATE, .name = SLICE("api"), .rate_milli = 10, .burst = 1}));
-    assert_ok(rig_discard(r, ref_of(1, 2)));
-    assert_ok(rig_forget(r, 1)); /* its namespace goes with it */
-    rig_crash(r);
+    assert_ok(fixture_discard(r, ref_of(1, 2)));
+    assert_ok(fixture_forget(r, 1)); /* its namespace goes with it */
+    fixture_crash(r);
 }
 
 /* ---- services and policies ---- */
 
-static void deploy(struct rig *r, const char *body) {
+static void deploy(struct fixture *r, const char *body) {
     static const uint8_t hash[32] = {8};
-    struct options sets[2] = {rig_options(), rig_options()};
+    struct options sets[2] = {fixture_options(), fixture_options()};
     sets[0].kind = JOB_SERVICE;
     sets[0].restart_base_ms = 100;
     struct parent_ref parent = {.name = SLICE("deploy")};
@@ -325,10 +326,10 @@ static void deploy(struct rig *r, const char *body) {
         {.name = SLICE("after"), .profile = 1, .parents = &parent, .parent_count = 1}};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, 2, jobs, 2, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
-static struct job_view web_runner(const struct rig *r) {
+static struct job_view web_runner(const struct fixture *r) {
     struct service_view v;
     struct job_view job;
     assert_true(view_service(engine_state(r->engine), SLICE("acme"), SLICE("web"), &v));
@@ -336,89 +337,89 @@ static struct job_view web_runner(const struct rig *r) {
     return job;
 }
 
-static void say_health(struct rig *r, bool healthy) {
+static void say_health(struct fixture *r, bool healthy) {
     struct job_view job = web_runner(r);
     struct command cmd = {.kind = CMD_HEALTH};
     cmd.as.attempt = (struct cmd_attempt){
         .worker = SLICE("w"), .incarnation = 1, .job = job.ref, .attempt = job.attempt, .healthy = healthy};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
-static void ask_service(struct rig *r, enum service_desired desired) {
+static void ask_service(struct fixture *r, enum service_desired desired) {
     struct command cmd = {.kind = CMD_SERVICE, .tenant = SLICE("acme")};
     cmd.as.service = (struct cmd_service){.name = SLICE("web"), .desired = desired};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
-static void policy(struct rig *r, uint64_t version) {
+static void policy(struct fixture *r, uint64_t version) {
     struct command cmd = {.kind = CMD_POLICY};
     cmd.as.policy.version = version;
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
-static void allow_by(struct rig *r, struct job_ref job, uint64_t version) {
-    struct cmd_verdict c = rig_answer(r, job, VERDICT_ALLOW);
+static void allow_by(struct fixture *r, struct job_ref job, uint64_t version) {
+    struct cmd_verdict c = fixture_answer(r, job, VERDICT_ALLOW);
     c.policy = version;
-    assert_ok(rig_send_verdict(r, &c));
+    assert_ok(fixture_send_verdict(r, &c));
 }
 
 /* The first version runs and is told to stop, the second waits behind it; one job's permission has lapsed, another's is
  * being asked for. */
-static void service_first_half(struct rig *r) {
-    struct options o = rig_options();
+static void service_first_half(struct fixture *r) {
+    struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_POLICY);
     policy(r, 1);
-    assert_ok(rig_submit(r, &o, (const char *[]){"allowed", "asked"}, 2));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"allowed", "asked"}, 2));
     allow_by(r, ref_of(1, 0), 1);
     policy(r, 2);
     deploy(r, "v1");
-    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(fixture_attach(r, "w", 1, 4));
     struct job_view v1 = web_runner(r);
     if (v1.state != JOB_DISPATCHED) fail_msg("v1 is %d", v1.state);
-    assert_ok(rig_started(r, "w", 1, v1.ref, v1.attempt));
+    assert_ok(fixture_started(r, "w", 1, v1.ref, v1.attempt));
     say_health(r, true);
-    assert_int_equal(rig_state(r, 1, 0), JOB_HELD); /* revoked when it was its turn */
-    struct options external = rig_options();
+    assert_int_equal(fixture_state(r, 1, 0), JOB_HELD); /* revoked when it was its turn */
+    struct options external = fixture_options();
     external.kind = JOB_EXTERNAL;
-    assert_ok(rig_submit(r, &external, (const char *[]){"elsewhere"}, 1));
+    assert_ok(fixture_submit(r, &external, (const char *[]){"elsewhere"}, 1));
     deploy(r, "v2");
 }
 
-static void service_second_half(struct rig *r) {
+static void service_second_half(struct fixture *r) {
     struct job_ref v1 = ref_of(3, 0); /* the deployment is flow 2 */
-    assert_ok(rig_done(r, "w", 1, v1, 1, OUTCOME_STOPPED));
+    assert_ok(fixture_done(r, "w", 1, v1, 1, OUTCOME_STOPPED));
     struct job_view v2 = web_runner(r);
     assert_int_equal(v2.state, JOB_DISPATCHED);
     say_health(r, true);
-    assert_ok(rig_exit(r, "w", v2.ref, v2.attempt, 3)); /* restarts */
-    rig_tick(r, 1000);
+    assert_ok(fixture_exit(r, "w", v2.ref, v2.attempt, 3)); /* restarts */
+    fixture_tick(r, 1000);
     v2 = web_runner(r);
     deploy(r, "v3");
-    assert_ok(rig_done(r, "w", 1, v2.ref, v2.attempt, OUTCOME_STOPPED));
+    assert_ok(fixture_done(r, "w", 1, v2.ref, v2.attempt, OUTCOME_STOPPED));
     assert_int_equal(web_runner(r).state, JOB_DISPATCHED);
-    rig_tick(r, 10000);
+    fixture_tick(r, 10000);
     ask_service(r, SERVICE_STOPPED); /* back to v2, which is not to run */
     ask_service(r, SERVICE_RUNNING);
     allow_by(r, ref_of(1, 0), 2);
-    struct job_view elsewhere = rig_job(r, 4, 0);
-    struct cmd_verdict c = rig_answer(r, elsewhere.ref, VERDICT_ALLOW);
+    struct job_view elsewhere = fixture_job(r, 4, 0);
+    struct cmd_verdict c = fixture_answer(r, elsewhere.ref, VERDICT_ALLOW);
     c.result = SLICE("{\"n\":1}");
-    assert_ok(rig_send_verdict(r, &c));
-    assert_ok(rig_drain(r, "w", true));
+    assert_ok(fixture_send_verdict(r, &c));
+    assert_ok(fixture_drain(r, "w", true));
     ask_service(r, SERVICE_REMOVED);
-    rig_crash(r);
+    fixture_crash(r);
 }
 
 /* ---- schedules, kept results, flows that leave ---- */
 
-static struct schedule_view nightly(const struct rig *r) {
+static struct schedule_view nightly(const struct fixture *r) {
     struct schedule_view v;
     assert_true(view_schedule(engine_state(r->engine), SLICE("acme"), SLICE("nightly"), &v));
     return v;
 }
 
-static void set_schedule(struct rig *r, const char *name, enum catch_up catch_up, enum overlap overlap) {
-    struct options o = rig_options();
+static void set_schedule(struct fixture *r, const char *name, enum catch_up catch_up, enum overlap overlap) {
+    struct options o = fixture_options();
     struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
     struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
     cmd.as.schedule = (struct cmd_schedule){.name = slice_str(name),
@@ -427,43 +428,43 @@ static void set_schedule(struct rig *r, const char *name, enum catch_up catch_up
                                             .overlap = overlap,
                                             .flow_name = SLICE("night"),
                                             .jobs = {&o, 1, &spec, 1, false}};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
-static void about_schedule(struct rig *r, enum command_kind kind, const char *name, bool on, const int64_t *slots,
+static void about_schedule(struct fixture *r, enum command_kind kind, const char *name, bool on, const int64_t *slots,
                            uint32_t count) {
     struct command cmd = {.kind = kind, .tenant = SLICE("acme")};
     cmd.as.schedule_name =
         (struct cmd_schedule_name){.name = slice_str(name), .on = on, .slots = slots, .slot_count = count};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
 /* The next three minutes from where the schedule is; then `minutes` go by. */
-static void pass_slots(struct rig *r, int minutes) {
+static void pass_slots(struct fixture *r, int minutes) {
     struct schedule_view v = nightly(r);
     int64_t slots[3];
     for (int i = 0; i < 3; i++) slots[i] = (v.after.ms / 60000 + 1 + i) * 60000;
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
     cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 3, 0, false};
-    assert_ok(rig_command(r, &cmd));
-    for (int i = 0; i < minutes; i++) rig_tick(r, 60000);
+    assert_ok(fixture_command(r, &cmd));
+    for (int i = 0; i < minutes; i++) fixture_tick(r, 60000);
 }
 
-static uint64_t memoised(struct rig *r, uint8_t key) {
+static uint64_t memoised(struct fixture *r, uint8_t key) {
     uint8_t bytes[32];
     memset(bytes, key, sizeof bytes);
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.cache_ms = 300000;
     struct job_spec spec = {.name = SLICE("m"), .cache_key = slice_of(bytes, 32)};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     return r->reply.flow.v;
 }
 
 /* 4,200 barriers, over at once; the flow is told to leave and has 104 of them left. */
-static void begin_to_leave(struct rig *r) {
-    struct options o = rig_options();
+static void begin_to_leave(struct fixture *r) {
+    struct options o = fixture_options();
     o.kind = JOB_BARRIER;
     char(*names)[8] = calloc(4200, sizeof *names);
     struct job_spec *specs = calloc(4200, sizeof *specs);
@@ -473,21 +474,21 @@ static void begin_to_leave(struct rig *r) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 4200, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     free(specs);
     free(names);
     cmd = (struct command){.kind = CMD_FORGET, .as.flow = r->reply.flow};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
-    rig_flush(r);
+    fixture_flush(r);
 }
 
-static void schedule_first_half(struct rig *r) {
-    assert_ok(rig_attach(r, "w", 1, 1));
+static void schedule_first_half(struct fixture *r) {
+    assert_ok(fixture_attach(r, "w", 1, 1));
     uint64_t source = memoised(r, 1), waits = memoised(r, 2);
-    assert_ok(rig_done(r, "w", 1, ref_of(source, 0), 1, OUTCOME_OK)); /* kept */
-    assert_ok(rig_done(r, "w", 1, ref_of(waits, 0), 1, OUTCOME_OK));
-    assert_ok(rig_detach(r, "w", 1));
+    assert_ok(fixture_done(r, "w", 1, ref_of(source, 0), 1, OUTCOME_OK)); /* kept */
+    assert_ok(fixture_done(r, "w", 1, ref_of(waits, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_detach(r, "w", 1));
     (void)memoised(r, 1); /* given the first result */
     (void)memoised(r, 3); /* waits for one */
     set_schedule(r, "nightly", CATCH_UP_ALL, OVERLAP_QUEUE);
@@ -500,53 +501,53 @@ static void schedule_first_half(struct rig *r) {
     begin_to_leave(r);
 }
 
-static void schedule_second_half(struct rig *r) {
-    rig_tick(r, 0);
+static void schedule_second_half(struct fixture *r) {
+    fixture_tick(r, 0);
     about_schedule(r, CMD_SCHEDULE_PAUSE, "gone", false, NULL, 0);
     about_schedule(r, CMD_SCHEDULE_REMOVE, "gone", false, NULL, 0);
-    assert_ok(rig_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX})); /* the next one fires */
+    assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX})); /* the next one fires */
     set_schedule(r, "nightly", CATCH_UP_LAST, OVERLAP_REPLACE);
     pass_slots(r, 2);
-    rig_tick(r, 300000); /* what is kept is over */
-    pass_slots(r, 1);    /* missed ones */
+    fixture_tick(r, 300000); /* what is kept is over */
+    pass_slots(r, 1);        /* missed ones */
     set_schedule(r, "nightly", CATCH_UP_NONE, OVERLAP_SKIP);
     pass_slots(r, 1);
     struct schedule_view v = nightly(r);
     assert_true(v.fired > 3 && v.missed > 0 && v.skipped > 0);
     struct command cmd = {.kind = CMD_PROJECTED, .as.lsn = engine_lsn(r->engine)};
-    assert_ok(rig_command(r, &cmd));
-    rig_tick(r, 7200000); /* flows leave, because the history has them */
-    rig_crash(r);
+    assert_ok(fixture_command(r, &cmd));
+    fixture_tick(r, 7200000); /* flows leave, because the history has them */
+    fixture_crash(r);
 }
 
 /* ---- a clock that was wrong ---- */
 
-static void clock_steps(struct rig *r, int64_t by_ms) {
+static void clock_steps(struct fixture *r, int64_t by_ms) {
     r->in.wall.ms += by_ms;
     r->in.step_ms = by_ms;
-    rig_tick(r, 0);
+    fixture_tick(r, 0);
     r->in.step_ms = 0;
 }
 
-static void clock_first_half(struct rig *r) {
-    struct options o = rig_options();
+static void clock_first_half(struct fixture *r) {
+    struct options o = fixture_options();
     o.delay_ms = 10000;
     const char *jobs[] = {"a", "b: a"};
-    assert_ok(rig_attach(r, "w", 1, 4));
-    assert_ok(rig_submit(r, &o, jobs, 2));
-    rig_tick(r, 1000000000);
-    assert_ok(rig_submit(r, &o, jobs, 2));
-    rig_tick(r, 2000);
+    assert_ok(fixture_attach(r, "w", 1, 4));
+    assert_ok(fixture_submit(r, &o, jobs, 2));
+    fixture_tick(r, 1000000000);
+    assert_ok(fixture_submit(r, &o, jobs, 2));
+    fixture_tick(r, 2000);
     clock_steps(r, -900000000);
 }
 
-static void clock_second_half(struct rig *r) {
-    struct options o = rig_options();
+static void clock_second_half(struct fixture *r) {
+    struct options o = fixture_options();
     const char *jobs[] = {"a"};
-    assert_ok(rig_submit(r, &o, jobs, 1));
-    rig_tick(r, 5000);
+    assert_ok(fixture_submit(r, &o, jobs, 1));
+    fixture_tick(r, 5000);
     clock_steps(r, 500000000);
-    rig_tick(r, 20000);
+    fixture_tick(r, 20000);
 }
 
 static const struct script scripts[] = {
@@ -586,7 +587,7 @@ static enum err append(void *ctx, struct slice piece, struct why *why) {
     return ERR_OK;
 }
 
-static void put_batch(struct buf *out, const struct rig *r, const struct batch *b) {
+static void put_batch(struct buf *out, const struct fixture *r, const struct batch *b) {
     buf_put_u64(out, b->first_lsn);
     buf_put_u64(out, b->last_lsn);
     buf_put_u64(out, b->epoch);
@@ -621,10 +622,10 @@ static int make(const char *folder, const char *name) {
         perror(folder); /* what was once written never changes */
         return 1;
     }
-    struct rig rig, *r = &rig;
+    struct fixture rig, *r = &rig;
     struct buf journal, snapshot;
     struct why why;
-    rig_init(r);
+    fixture_init(r);
     buf_init(&journal, (size_t)1 << 28);
     buf_init(&snapshot, (size_t)1 << 28);
     script->first_half(r);
@@ -632,7 +633,7 @@ static int make(const char *folder, const char *name) {
     struct digest middle = engine_digest(r->engine);
     if (engine_snapshot(r->engine, append, &snapshot, &why) != ERR_OK) return 1;
     script->second_half(r);
-    rig_check_digests(r);
+    fixture_check_digests(r);
     struct digest end = engine_digest(r->engine);
     for (uint32_t i = 0; i < r->batches.count; i++) put_batch(&journal, r, vec_at(&r->batches, i));
     write_file(folder, "journal", buf_slice(&journal));
@@ -642,7 +643,7 @@ static int make(const char *folder, const char *name) {
            (unsigned long long)end.hi);
     buf_fini(&journal);
     buf_fini(&snapshot);
-    rig_fini(r);
+    fixture_fini(r);
     return 0;
 }
 

@@ -48,8 +48,8 @@ static enum err snapshot_piece(struct byte_sink *s, const void *from, size_t len
 
 /* Everything a reader can learn from the files, as text. */
 static void describe(struct simdisk *s, struct buf *out) {
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     l.options.read_only = 1;
     enum err e = file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why);
     if (e == ERR_OK) e = l.journal->ops->read(l.journal, 1, batch_line, out, &l.why);
@@ -59,7 +59,7 @@ static void describe(struct simdisk *s, struct buf *out) {
     if (e != ERR_OK) buf_printf(out, "%s: %s\n", err_word(e), l.why.text);
     buf_printf(out, "snapshot %llu epoch %llu time %lld bytes %zu crc %08x\n", (unsigned long long)info.lsn,
                (unsigned long long)info.epoch, (long long)info.time.ms, k.len, k.crc);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
 }
 
 static void load_folder(struct simdisk *s, const char *path, const char *prefix) {
@@ -105,11 +105,11 @@ static void old_journals_decode_for_ever(void **state) {
         assert_string_equal((const char *)got.at, want);
         buf_fini(&got);
         /* and a new owner can take it over */
-        struct jlab l;
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
-        assert_int_equal(jlab_start(&l), ERR_OK);
-        jlab_append_ok(&l, 1, 100);
-        jlab_stop(&l);
+        struct journal_fixture l;
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        journal_fixture_append_ok(&l, 1, 100);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }
@@ -175,24 +175,24 @@ static int make(const char *path) {
         return 2;
     }
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    ENSURE(jlab_start(&l) == ERR_OK);
-    for (uint32_t i = 0; i < 5; i++) jlab_append_ok(&l, 1 + i % 3, 100 + i * 1500);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    ENSURE(journal_fixture_start(&l) == ERR_OK);
+    for (uint32_t i = 0; i < 5; i++) journal_fixture_append_ok(&l, 1 + i % 3, 100 + i * 1500);
     ENSURE(file_seal(l.journal, &l.why) == ERR_OK);
-    ENSURE(jlab_snapshot(&l, 3, 70000) == ERR_OK);
+    ENSURE(journal_fixture_snapshot(&l, 3, 70000) == ERR_OK);
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, 0);
-    ENSURE(jlab_append(&l, 1, 3000) == JOURNAL_FAILED);
-    jlab_stop(&l);
+    ENSURE(journal_fixture_append(&l, 1, 3000) == JOURNAL_FAILED);
+    journal_fixture_stop(&l);
     uint64_t mask = 0x15; /* a torn tail */
     simdisk_crash_mask(s, &mask);
     l.clock.ms += 12345;
-    ENSURE(jlab_start(&l) == ERR_OK);
-    for (uint32_t i = 0; i < 3; i++) jlab_append_ok(&l, 2, i * 4016);
+    ENSURE(journal_fixture_start(&l) == ERR_OK);
+    for (uint32_t i = 0; i < 3; i++) journal_fixture_append_ok(&l, 2, i * 4016);
     struct disk *d = simdisk_disk(s);
     if (strstr(path, "-packed") != NULL) {
         struct archive_report r;
-        ENSURE(jlab_snapshot(&l, l.head.lsn, 3000) == ERR_OK);
+        ENSURE(journal_fixture_snapshot(&l, l.head.lsn, 3000) == ERR_OK);
         ENSURE(l.journal->ops->trim(l.journal, 0, &l.why) == ERR_OK);
         ENSURE(archive_run(d, 30, (wall_time){l.clock.ms}, &r, &l.why) == ERR_OK && r.packed_count > 0);
         snprintf(name, sizeof name, "%s/archive", path);
@@ -200,7 +200,7 @@ static int make(const char *path) {
         struct saving k = {s, path, "archive"};
         ENSURE(d->ops->list(d, "archive", save_file, &k, &l.why) == ERR_OK);
     }
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     struct saving k = {s, path, "journal"};
     ENSURE(d->ops->list(d, "journal", save_file, &k, &l.why) == ERR_OK);

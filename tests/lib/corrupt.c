@@ -3,7 +3,7 @@
 
 #include "snapshot.h"
 
-struct batch forge_batch(const struct engine *e, struct slice records) {
+struct batch corrupt_batch(const struct engine *e, struct slice records) {
     return (struct batch){.first_lsn = engine_lsn(e) + 1,
                           .last_lsn = engine_lsn(e) + 1,
                           .epoch = 100,
@@ -12,12 +12,12 @@ struct batch forge_batch(const struct engine *e, struct slice records) {
                           .records = records};
 }
 
-enum err forge_replay(const struct rig *r, const struct record *record, struct why *why) {
-    struct engine *e = rig_replay(r);
+enum err corrupt_replay(const struct fixture *r, const struct record *record, struct why *why) {
+    struct engine *e = fixture_replay(r);
     struct buf frame;
     buf_init(&frame, 1 << 20);
     record_encode(record, &frame);
-    struct batch b = forge_batch(e, buf_slice(&frame));
+    struct batch b = corrupt_batch(e, buf_slice(&frame));
     enum err err = engine_replay(e, &b, why);
     buf_fini(&frame);
     engine_free(e);
@@ -30,7 +30,7 @@ static enum err gather(void *ctx, struct slice piece, struct why *why) {
     return ERR_OK;
 }
 
-void forge_begin(struct forge *f, const struct rig *r) {
+void corrupt_begin(struct corrupt *f, const struct fixture *r) {
     struct why why;
     memset(f, 0, sizeof *f);
     f->rig = r;
@@ -41,7 +41,7 @@ void forge_begin(struct forge *f, const struct rig *r) {
     f->left = cursor_of(buf_slice(&f->snapshot));
 }
 
-struct slice forge_bytes(struct forge *f, const struct tlv_desc *desc, const void *value) {
+struct slice corrupt_bytes(struct corrupt *f, const struct tlv_desc *desc, const void *value) {
     struct buf message;
     buf_init(&message, 1 << 20);
     tlv_encode(desc, value, &message);
@@ -50,9 +50,9 @@ struct slice forge_bytes(struct forge *f, const struct tlv_desc *desc, const voi
     return copy;
 }
 
-static void put(struct forge *f) {
+static void put(struct corrupt *f) {
     if (f->kind == OBJ_END) f->object.as_snap_end = (struct snap_end){f->objects, f->digest.lo, f->digest.hi};
-    struct slice bytes = forge_bytes(f, object_desc(f->kind), &f->object);
+    struct slice bytes = corrupt_bytes(f, object_desc(f->kind), &f->object);
     for (uint32_t i = 0; i < f->copies; i++) {
         digest_add(&f->digest, f->kind, bytes);
         f->objects++;
@@ -61,7 +61,7 @@ static void put(struct forge *f) {
     }
 }
 
-bool forge_next(struct forge *f) {
+bool corrupt_next(struct corrupt *f) {
     struct why why = {""};
     if (f->kind) put(f);
     if (cursor_left(&f->left) == 0) return false;
@@ -72,7 +72,7 @@ bool forge_next(struct forge *f) {
     return true;
 }
 
-void forge_end(struct forge *f, const char *word, int line) {
+void corrupt_end(struct corrupt *f, const char *word, int line) {
     struct why why = {""};
     struct engine *e = engine_new(0, &f->rig->limits);
     enum err err = engine_load(e, buf_slice(&f->changed), &why);

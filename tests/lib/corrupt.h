@@ -15,13 +15,13 @@
 #include "record.h"
 
 /* The batch of one record that would follow what the engine has. */
-struct batch forge_batch(const struct engine *e, struct slice records);
+struct batch corrupt_batch(const struct engine *e, struct slice records);
 /* Replays the journal so far and then one record more. */
-enum err forge_replay(const struct rig *r, const struct record *record, struct why *why);
+enum err corrupt_replay(const struct fixture *r, const struct record *record, struct why *why);
 
 /* A snapshot of the rig, object by object. */
-struct forge {
-    const struct rig *rig;
+struct corrupt {
+    const struct fixture *rig;
     struct buf snapshot, changed;
     struct cursor left;
     struct arena arena;
@@ -37,36 +37,36 @@ struct forge {
     } object;
 };
 
-void forge_begin(struct forge *f, const struct rig *r);
-bool forge_next(struct forge *f);
+void corrupt_begin(struct corrupt *f, const struct fixture *r);
+bool corrupt_next(struct corrupt *f);
 /* Loads what came of it: refused with a text that has the word in it, or taken (NULL). */
-void forge_end(struct forge *f, const char *word, int line);
+void corrupt_end(struct corrupt *f, const char *word, int line);
 /* Bytes of a described struct, for the texts inside an object; they live as long as the forgery. */
-struct slice forge_bytes(struct forge *f, const struct tlv_desc *desc, const void *value);
+struct slice corrupt_bytes(struct corrupt *f, const struct tlv_desc *desc, const void *value);
 
-#define FORGE_RECORD(r, kind_, wanted_, word_, ...)                                                             \
+#define CORRUPT_RECORD(r, kind_, wanted_, word_, ...)                                                           \
     do {                                                                                                        \
         struct record record_ = {.kind = (kind_), .version = RECORD_VERSION, .body.as_##kind_ = {__VA_ARGS__}}; \
         struct why why_ = {""};                                                                                 \
-        enum err got_ = forge_replay(r, &record_, &why_);                                                       \
+        enum err got_ = corrupt_replay(r, &record_, &why_);                                                     \
         if (got_ != (wanted_)) fail_msg("line %d: %s: %s", __LINE__, err_word(got_), why_.text);                \
         if (!strstr(why_.text, word_)) fail_msg("line %d: %s", __LINE__, why_.text);                            \
     } while (0)
-#define MISFIT(r, kind_, word_, ...) FORGE_RECORD(r, kind_, ERR_CORRUPT, word_, __VA_ARGS__)
-#define FITTING(r, kind_, ...) FORGE_RECORD(r, kind_, ERR_OK, "", __VA_ARGS__)
+#define MISFIT(r, kind_, word_, ...) CORRUPT_RECORD(r, kind_, ERR_CORRUPT, word_, __VA_ARGS__)
+#define FITTING(r, kind_, ...) CORRUPT_RECORD(r, kind_, ERR_OK, "", __VA_ARGS__)
 
 /* Several changes at once: each is a CHANGE, of the objects of one kind. */
 #define FORGED_BY(r, word_, ...)                   \
     do {                                           \
-        struct forge forge;                        \
-        forge_begin(&forge, r);                    \
-        while (forge_next(&forge)) {               \
+        struct corrupt forge;                      \
+        corrupt_begin(&forge, r);                  \
+        while (corrupt_next(&forge)) {             \
             uint32_t nth = forge.seen[forge.kind]; \
             (void)nth;                             \
             __VA_ARGS__                            \
             forge.seen[forge.kind]++;              \
         }                                          \
-        forge_end(&forge, word_, __LINE__);        \
+        corrupt_end(&forge, word_, __LINE__);      \
     } while (0)
 #define CHANGE(kind_, type_, ...)                   \
     if (forge.kind == (kind_)) {                    \

@@ -6,14 +6,14 @@
 
 #define START_MS 1700000000000
 
-static void resume(struct rig *r) {
+static void resume(struct fixture *r) {
     r->epoch++;
     engine_resume(r->engine, r->epoch, SLICE("test"), &r->in);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
 }
 
-void rig_init(struct rig *r) {
+void fixture_init(struct fixture *r) {
     memset(r, 0, sizeof *r);
     limits_default(&r->limits);
     r->in = (struct inputs){{START_MS}, {1000}, 42, UINT64_MAX, false, 0};
@@ -27,7 +27,7 @@ void rig_init(struct rig *r) {
     resume(r);
 }
 
-void rig_fini(struct rig *r) {
+void fixture_fini(struct fixture *r) {
     engine_free(r->engine);
     engine_free(r->follower);
     buf_fini(&r->journal);
@@ -36,7 +36,7 @@ void rig_fini(struct rig *r) {
     arena_fini(&r->kept);
 }
 
-static void keep_batch(struct rig *r, const struct batch *b) {
+static void keep_batch(struct fixture *r, const struct batch *b) {
     struct batch *kept = vec_push(&r->batches);
     *kept = *b;
     kept->records.ptr = (const uint8_t *)(uintptr_t)r->journal.len; /* an offset until it is read */
@@ -45,14 +45,14 @@ static void keep_batch(struct rig *r, const struct batch *b) {
 }
 
 /* What it says is gone with the next effect. */
-static void keep_store_effect(struct rig *r, struct store_effect *e) {
+static void keep_store_effect(struct fixture *r, struct store_effect *e) {
     e->tenant = arena_slice(&r->kept, e->tenant);
     e->key = arena_slice(&r->kept, e->key);
     e->body = arena_slice(&r->kept, e->body);
     e->owned = NULL;
 }
 
-static void collect(struct rig *r) {
+static void collect(struct fixture *r) {
     struct effect effect;
     while (engine_effect(r->engine, &effect)) {
         assert_true(effect.lsn <= engine_durable_lsn(r->engine));
@@ -67,7 +67,7 @@ static void collect(struct rig *r) {
     }
 }
 
-void rig_flush(struct rig *r) {
+void fixture_flush(struct fixture *r) {
     struct batch b;
     if (r->taken_lsn && !r->hold) { /* what was held back becomes durable now */
         engine_durable(r->engine, r->taken_lsn);
@@ -83,28 +83,28 @@ void rig_flush(struct rig *r) {
     collect(r);
 }
 
-static void pass_begin(struct rig *r) {
+static void pass_begin(struct fixture *r) {
     r->in.random = r->in.random * 6364136223846793005ULL + 1442695040888963407ULL;
     engine_begin(r->engine, &r->in);
 }
 
-enum err rig_command(struct rig *r, struct command *cmd) {
+enum err fixture_command(struct fixture *r, struct command *cmd) {
     cmd->token = ++r->token;
     if (cmd->principal.len == 0) cmd->principal = slice_str(r->principal);
     pass_begin(r);
     engine_command(r->engine, cmd);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
     return r->answered == r->token ? r->reply.err : ERR_UNKNOWN;
 }
 
-void rig_tick(struct rig *r, int64_t ms) {
+void fixture_tick(struct fixture *r, int64_t ms) {
     r->in.wall.ms += ms;
     r->in.mono.ms += ms;
     do {
         pass_begin(r);
         engine_finish(r->engine);
-        rig_flush(r);
+        fixture_flush(r);
     } while (engine_has_work(r->engine));
 }
 
@@ -161,24 +161,24 @@ static void parsed_free(struct parsed *p) {
     free(p->parents);
 }
 
-enum err rig_submit_sets(struct rig *r, const struct options *sets, uint32_t set_count, const char *const *jobs,
-                         uint32_t count, bool more) {
+enum err fixture_submit_sets(struct fixture *r, const struct options *sets, uint32_t set_count, const char *const *jobs,
+                             uint32_t count, bool more) {
     struct parsed p = parse_jobs(jobs, count);
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, set_count, p.specs, count, more};
-    enum err e = rig_command(r, &cmd);
+    enum err e = fixture_command(r, &cmd);
     parsed_free(&p);
     return e;
 }
 
-enum err rig_submit(struct rig *r, const struct options *o, const char *const *jobs, uint32_t count) {
-    return rig_submit_sets(r, o, 1, jobs, count, false);
+enum err fixture_submit(struct fixture *r, const struct options *o, const char *const *jobs, uint32_t count) {
+    return fixture_submit_sets(r, o, 1, jobs, count, false);
 }
 
-enum err rig_submit_key(struct rig *r, const char *key, uint8_t hash_byte, int64_t key_ms) {
+enum err fixture_submit_key(struct fixture *r, const char *key, uint8_t hash_byte, int64_t key_ms) {
     uint8_t hash[32];
     memset(hash, hash_byte, sizeof hash);
-    struct options o = rig_options();
+    struct options o = fixture_options();
     const char *const jobs[] = {"only"};
     struct parsed p = parse_jobs(jobs, 1);
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
@@ -186,46 +186,47 @@ enum err rig_submit_key(struct rig *r, const char *key, uint8_t hash_byte, int64
     cmd.as.submit.key_hash = slice_of(hash, 32);
     cmd.as.submit.key_ms = key_ms;
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, p.specs, 1, false};
-    enum err e = rig_command(r, &cmd);
+    enum err e = fixture_command(r, &cmd);
     parsed_free(&p);
     return e;
 }
 
-enum err rig_add(struct rig *r, uint64_t flow, const struct options *o, const char *const *jobs, uint32_t count,
-                 bool more) {
+enum err fixture_add(struct fixture *r, uint64_t flow, const struct options *o, const char *const *jobs, uint32_t count,
+                     bool more) {
     struct parsed p = parse_jobs(jobs, count);
     struct command cmd = {.kind = CMD_ADD, .tenant = slice_str(r->tenant)};
     cmd.as.add = (struct cmd_add){.flow = {flow}, .jobs = {o, 1, p.specs, count, more}};
-    enum err e = rig_command(r, &cmd);
+    enum err e = fixture_command(r, &cmd);
     parsed_free(&p);
     return e;
 }
 
-enum err rig_attach_as(struct rig *r, const char *worker, uint64_t incarnation, const struct worker_info *info) {
+enum err fixture_attach_as(struct fixture *r, const char *worker, uint64_t incarnation,
+                           const struct worker_info *info) {
     struct command cmd = {.kind = CMD_ATTACH};
     cmd.as.attach = (struct cmd_attach){.worker = slice_str(worker), .incarnation = incarnation, .info = *info};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_attach_holding(struct rig *r, const char *worker, uint64_t incarnation, const struct held_attempt *held,
-                            uint32_t count) {
+enum err fixture_attach_holding(struct fixture *r, const char *worker, uint64_t incarnation,
+                                const struct held_attempt *held, uint32_t count) {
     struct command cmd = {.kind = CMD_ATTACH};
     cmd.as.attach = (struct cmd_attach){.worker = slice_str(worker),
                                         .incarnation = incarnation,
                                         .info = {.slots = 4},
                                         .held = held,
                                         .held_count = count};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static enum err worker_command(struct rig *r, enum command_kind kind, const struct cmd_worker *worker) {
+static enum err worker_command(struct fixture *r, enum command_kind kind, const struct cmd_worker *worker) {
     struct command cmd = {.kind = kind};
     cmd.as.worker = *worker;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_heartbeat(struct rig *r, const char *worker, uint64_t incarnation, uint32_t credit, uint32_t cpu_percent,
-                       uint32_t gpu_percent) {
+enum err fixture_heartbeat(struct fixture *r, const char *worker, uint64_t incarnation, uint32_t credit,
+                           uint32_t cpu_percent, uint32_t gpu_percent) {
     struct cmd_worker c = {.worker = slice_str(worker),
                            .incarnation = incarnation,
                            .credit = credit,
@@ -234,27 +235,27 @@ enum err rig_heartbeat(struct rig *r, const char *worker, uint64_t incarnation, 
     return worker_command(r, CMD_HEARTBEAT, &c);
 }
 
-enum err rig_detach(struct rig *r, const char *worker, uint64_t incarnation) {
+enum err fixture_detach(struct fixture *r, const char *worker, uint64_t incarnation) {
     return worker_command(r, CMD_DETACH, &(struct cmd_worker){.worker = slice_str(worker), .incarnation = incarnation});
 }
 
-enum err rig_drain_itself(struct rig *r, const char *worker) {
+enum err fixture_drain_itself(struct fixture *r, const char *worker) {
     return worker_command(r, CMD_DRAIN, &(struct cmd_worker){.worker = slice_str(worker), .on = true, .own = true});
 }
 
-enum err rig_drain(struct rig *r, const char *worker, bool on) {
+enum err fixture_drain(struct fixture *r, const char *worker, bool on) {
     return worker_command(r, CMD_DRAIN, &(struct cmd_worker){.worker = slice_str(worker), .on = on});
 }
 
-enum err rig_attach(struct rig *r, const char *worker, uint64_t incarnation, uint32_t slots) {
+enum err fixture_attach(struct fixture *r, const char *worker, uint64_t incarnation, uint32_t slots) {
     struct command cmd = {.kind = CMD_ATTACH};
     cmd.as.attach =
         (struct cmd_attach){.worker = slice_str(worker), .incarnation = incarnation, .info = {.slots = slots}};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_done(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt,
-                  enum outcome outcome) {
+enum err fixture_done(struct fixture *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt,
+                      enum outcome outcome) {
     struct command cmd = {.kind = CMD_DONE};
     cmd.as.attempt = (struct cmd_attempt){.worker = slice_str(worker),
                                           .incarnation = incarnation,
@@ -262,17 +263,18 @@ enum err rig_done(struct rig *r, const char *worker, uint64_t incarnation, struc
                                           .attempt = attempt,
                                           .outcome = outcome,
                                           .exit_code = outcome == OUTCOME_EXIT ? 1 : 0};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_started(struct rig *r, const char *worker, uint64_t incarnation, struct job_ref job, uint32_t attempt) {
+enum err fixture_started(struct fixture *r, const char *worker, uint64_t incarnation, struct job_ref job,
+                         uint32_t attempt) {
     struct command cmd = {.kind = CMD_STARTED};
     cmd.as.attempt =
         (struct cmd_attempt){.worker = slice_str(worker), .incarnation = incarnation, .job = job, .attempt = attempt};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_exit(struct rig *r, const char *worker, struct job_ref job, uint32_t attempt, uint32_t exit_code) {
+enum err fixture_exit(struct fixture *r, const char *worker, struct job_ref job, uint32_t attempt, uint32_t exit_code) {
     struct command cmd = {.kind = CMD_DONE};
     cmd.as.attempt = (struct cmd_attempt){.worker = slice_str(worker),
                                           .incarnation = 1,
@@ -280,120 +282,120 @@ enum err rig_exit(struct rig *r, const char *worker, struct job_ref job, uint32_
                                           .attempt = attempt,
                                           .outcome = OUTCOME_EXIT,
                                           .exit_code = exit_code};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_cancel(struct rig *r, struct job_ref job) {
+enum err fixture_cancel(struct fixture *r, struct job_ref job) {
     struct command cmd = {.kind = CMD_CANCEL};
     cmd.as.cancel = (struct cmd_cancel){.flow = job.flow, .whole = job.ordinal == UINT32_MAX, .ordinal = job.ordinal};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_pause(struct rig *r, enum pause_scope scope, uint64_t flow, const char *name, bool on) {
+enum err fixture_pause(struct fixture *r, enum pause_scope scope, uint64_t flow, const char *name, bool on) {
     struct command cmd = {.kind = CMD_PAUSE};
     cmd.as.pause = (struct cmd_pause){scope, {flow}, name ? slice_str(name) : slice_of(NULL, 0), on};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static enum err job_command(struct rig *r, enum command_kind kind, struct job_ref job) {
+static enum err job_command(struct fixture *r, enum command_kind kind, struct job_ref job) {
     struct command cmd = {.kind = kind};
     cmd.as.job = job;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_retry(struct rig *r, struct job_ref job) {
+enum err fixture_retry(struct fixture *r, struct job_ref job) {
     return job_command(r, CMD_RETRY, job);
 }
 
-enum err rig_discard(struct rig *r, struct job_ref job) {
+enum err fixture_discard(struct fixture *r, struct job_ref job) {
     return job_command(r, CMD_DISCARD, job);
 }
 
-static enum err flow_command(struct rig *r, enum command_kind kind, uint64_t flow) {
+static enum err flow_command(struct fixture *r, enum command_kind kind, uint64_t flow) {
     struct command cmd = {.kind = kind};
     cmd.as.flow.v = flow;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_rerun(struct rig *r, uint64_t flow) {
+enum err fixture_rerun(struct fixture *r, uint64_t flow) {
     return flow_command(r, CMD_RERUN, flow);
 }
 
-enum err rig_forget(struct rig *r, uint64_t flow) {
+enum err fixture_forget(struct fixture *r, uint64_t flow) {
     return flow_command(r, CMD_FORGET, flow);
 }
 
-enum err rig_pool(struct rig *r, const char *name, enum pool_state state, bool refuse_overload,
-                  const char *capability) {
+enum err fixture_pool(struct fixture *r, const char *name, enum pool_state state, bool refuse_overload,
+                      const char *capability) {
     struct name_item item = {capability ? slice_str(capability) : slice_of(NULL, 0)};
     struct command cmd = {.kind = CMD_POOL};
     cmd.as.pool = (struct cmd_pool){slice_str(name), state, refuse_overload, &item, capability ? 1 : 0};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_topic(struct rig *r, const char *name, const char *pool, const char *second_pool) {
+enum err fixture_topic(struct fixture *r, const char *name, const char *pool, const char *second_pool) {
     struct name_item items[2] = {{pool ? slice_str(pool) : slice_of(NULL, 0)},
                                  {second_pool ? slice_str(second_pool) : slice_of(NULL, 0)}};
     struct command cmd = {.kind = CMD_TOPIC};
     cmd.as.topic = (struct cmd_topic){slice_str(name), items, second_pool ? 2 : pool ? 1 : 0};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_weight(struct rig *r, const char *tenant, uint32_t weight) {
+enum err fixture_weight(struct fixture *r, const char *tenant, uint32_t weight) {
     struct command cmd = {.kind = CMD_TENANT};
     cmd.as.tenant_set = (struct cmd_tenant){slice_str(tenant), weight};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-struct cmd_verdict rig_answer(const struct rig *r, struct job_ref job, enum verdict verdict) {
+struct cmd_verdict fixture_answer(const struct fixture *r, struct job_ref job, enum verdict verdict) {
     struct question_view q;
-    question_id id = rig_job(r, job.flow.v, job.ordinal).question;
+    question_id id = fixture_job(r, job.flow.v, job.ordinal).question;
     assert_true(view_question(engine_state(r->engine), id, &q));
     return (struct cmd_verdict){.question = id, .job = job, .revision = q.revision, .hash = q.hash, .verdict = verdict};
 }
 
-enum err rig_send_verdict(struct rig *r, const struct cmd_verdict *verdict) {
+enum err fixture_send_verdict(struct fixture *r, const struct cmd_verdict *verdict) {
     struct command cmd = {.kind = CMD_VERDICT};
     cmd.as.verdict = *verdict;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-enum err rig_verdict(struct rig *r, struct job_ref job, enum verdict verdict, const char *payload) {
+enum err fixture_verdict(struct fixture *r, struct job_ref job, enum verdict verdict, const char *payload) {
     static const uint8_t rendered[32] = {9};
-    struct cmd_verdict c = rig_answer(r, job, verdict);
+    struct cmd_verdict c = fixture_answer(r, job, verdict);
     if (payload) c.payload = slice_str(payload);
     if (payload) c.payload_hash = slice_of(rendered, 32);
-    return rig_send_verdict(r, &c);
+    return fixture_send_verdict(r, &c);
 }
 
-struct flow_view rig_flow(const struct rig *r, uint64_t flow) {
+struct flow_view fixture_flow(const struct fixture *r, uint64_t flow) {
     struct flow_view view;
     assert_true(view_flow(engine_state(r->engine), (flow_id){flow}, &view));
     return view;
 }
 
-struct why_job rig_why(const struct rig *r, uint64_t flow, uint32_t ordinal) {
+struct why_job fixture_why(const struct fixture *r, uint64_t flow, uint32_t ordinal) {
     struct why_job why;
     assert_true(view_why(engine_state(r->engine), engine_live(r->engine), &r->limits, ref_of(flow, ordinal), &why));
     return why;
 }
 
-struct state_counts rig_counts(const struct rig *r) {
+struct state_counts fixture_counts(const struct fixture *r) {
     struct state_counts counts;
     view_counts(engine_state(r->engine), engine_live(r->engine), &counts);
     return counts;
 }
 
-uint32_t rig_effects(const struct rig *r, uint32_t from, enum effect_kind kind) {
+uint32_t fixture_effects(const struct fixture *r, uint32_t from, enum effect_kind kind) {
     uint32_t count = 0;
     for (uint32_t i = from; i < r->effects.count; i++)
         count += ((const struct effect *)vec_at(&r->effects, i))->kind == kind;
     return count;
 }
 
-const char *rig_worker_of(const struct rig *r, uint64_t flow, uint32_t ordinal) {
+const char *fixture_worker_of(const struct fixture *r, uint64_t flow, uint32_t ordinal) {
     static char text[256];
-    struct job_view job = rig_job(r, flow, ordinal);
+    struct job_view job = fixture_job(r, flow, ordinal);
     struct worker_view worker;
     if (!job_state_is_active(job.state)) return "";
     assert_true(view_worker(engine_state(r->engine), engine_live(r->engine), job.worker, &worker));
@@ -401,48 +403,48 @@ const char *rig_worker_of(const struct rig *r, uint64_t flow, uint32_t ordinal) 
     return text;
 }
 
-struct options rig_options(void) {
+struct options fixture_options(void) {
     struct options o;
     options_default(&o);
     return o;
 }
 
-int rig_setup(void **state) {
-    static struct rig rig;
-    rig_init(&rig);
+int fixture_setup(void **state) {
+    static struct fixture rig;
+    fixture_init(&rig);
     *state = &rig;
     return 0;
 }
 
-int rig_teardown(void **state) {
-    struct rig *r = *state;
-    if (!r->hold) rig_check_digests(r);
-    rig_fini(r);
+int fixture_teardown(void **state) {
+    struct fixture *r = *state;
+    if (!r->hold) fixture_check_digests(r);
+    fixture_fini(r);
     return 0;
 }
 
-struct job_view rig_job(const struct rig *r, uint64_t flow, uint32_t ordinal) {
+struct job_view fixture_job(const struct fixture *r, uint64_t flow, uint32_t ordinal) {
     struct job_view view;
     assert_true(view_job(engine_state(r->engine), (struct job_ref){{flow}, ordinal}, &view));
     return view;
 }
 
-enum job_state rig_state(const struct rig *r, uint64_t flow, uint32_t ordinal) {
-    return rig_job(r, flow, ordinal).state;
+enum job_state fixture_state(const struct fixture *r, uint64_t flow, uint32_t ordinal) {
+    return fixture_job(r, flow, ordinal).state;
 }
 
-void rig_run_all(struct rig *r, const char *worker, uint64_t incarnation) {
+void fixture_run_all(struct fixture *r, const char *worker, uint64_t incarnation) {
     for (uint32_t next = 0; next < r->effects.count; next++) {
         struct effect effect = *(struct effect *)vec_at(&r->effects, next);
         if (effect.kind != EFFECT_ASSIGN) continue;
         struct job_view view;
         if (!view_attempt(engine_state(r->engine), &effect.as.attempt, &view)) continue;
-        assert_int_equal(rig_done(r, worker, incarnation, effect.as.attempt.job, effect.as.attempt.attempt, OUTCOME_OK),
-                         ERR_OK);
+        assert_int_equal(
+            fixture_done(r, worker, incarnation, effect.as.attempt.job, effect.as.attempt.attempt, OUTCOME_OK), ERR_OK);
     }
 }
 
-static void replay_from(const struct rig *r, struct engine *e, uint32_t first) {
+static void replay_from(const struct fixture *r, struct engine *e, uint32_t first) {
     for (uint32_t i = first; i < r->batches.count; i++) {
         struct batch b = *(const struct batch *)vec_at(&r->batches, i);
         b.records.ptr = r->journal.at + (uintptr_t)b.records.ptr;
@@ -452,7 +454,7 @@ static void replay_from(const struct rig *r, struct engine *e, uint32_t first) {
     }
 }
 
-struct engine *rig_replay(const struct rig *r) {
+struct engine *fixture_replay(const struct fixture *r) {
     struct engine *e = engine_new(0, &r->limits);
     replay_from(r, e, 0);
     return e;
@@ -464,7 +466,7 @@ static enum err append_piece(void *ctx, struct slice piece, struct why *why) {
     return ERR_OK;
 }
 
-struct engine *rig_reload(const struct rig *r) {
+struct engine *fixture_reload(const struct fixture *r) {
     struct buf snapshot;
     struct why why;
     buf_init(&snapshot, (size_t)1 << 32);
@@ -481,8 +483,8 @@ struct engine *rig_reload(const struct rig *r) {
     return e;
 }
 
-void rig_check_digests(struct rig *r) {
-    struct engine *replayed = rig_replay(r), *reloaded = rig_reload(r);
+void fixture_check_digests(struct fixture *r) {
+    struct engine *replayed = fixture_replay(r), *reloaded = fixture_reload(r);
     assert_digests_equal(r->engine, replayed);
     assert_digests_equal(r->engine, reloaded);
     if (r->follower) {
@@ -495,8 +497,8 @@ void rig_check_digests(struct rig *r) {
     r->follower_batches = r->batches.count;
 }
 
-void rig_crash(struct rig *r) {
-    struct engine *replayed = rig_replay(r);
+void fixture_crash(struct fixture *r) {
+    struct engine *replayed = fixture_replay(r);
     engine_free(r->engine);
     r->engine = replayed;
     r->effects.count = 0;

@@ -8,46 +8,46 @@
 #include "panic.h"
 
 static wall_time wall(struct clock *c) {
-    return (wall_time){((struct jlab_clock *)c)->ms};
+    return (wall_time){((struct journal_fixture_clock *)c)->ms};
 }
 
 static mono_time mono(struct clock *c) {
-    return (mono_time){((struct jlab_clock *)c)->ms};
+    return (mono_time){((struct journal_fixture_clock *)c)->ms};
 }
 
 static uint64_t random64(struct clock *c) {
-    struct jlab_clock *k = (struct jlab_clock *)c;
+    struct journal_fixture_clock *k = (struct journal_fixture_clock *)c;
     return hash_mix(k->state += 0x9e3779b97f4a7c15ULL);
 }
 
-void jlab_clock_init(struct jlab_clock *c, uint64_t seed) {
-    *c = (struct jlab_clock){{wall, mono, random64, NULL}, 1700000000000, seed};
+void journal_fixture_clock_init(struct journal_fixture_clock *c, uint64_t seed) {
+    *c = (struct journal_fixture_clock){{wall, mono, random64, NULL}, 1700000000000, seed};
 }
 
-void jlab_init(struct jlab *l, struct disk *disk, uint64_t segment_bytes) {
+void journal_fixture_init(struct journal_fixture *l, struct disk *disk, uint64_t segment_bytes) {
     static uint64_t lives; /* no two lives draw the same nonces, as with a real clock */
-    *l = (struct jlab){.disk = disk};
-    jlab_clock_init(&l->clock, hash_mix(++lives));
+    *l = (struct journal_fixture){.disk = disk};
+    journal_fixture_clock_init(&l->clock, hash_mix(++lives));
     file_options_default(&l->options);
     l->options.segment_bytes = segment_bytes;
     l->options.reserve_bytes = 0;
 }
 
-void jlab_fill(uint8_t *to, size_t len, uint64_t lsn) {
+void journal_fixture_fill(uint8_t *to, size_t len, uint64_t lsn) {
     for (size_t i = 0; i < len; i++) to[i] = (uint8_t)(hash_mix(lsn * 1000003 + i / 8) >> (8 * (i % 8)));
 }
 
 static bool is_fill(const uint8_t *at, size_t len, uint64_t lsn) {
     uint8_t *want = malloc(len + 1);
     ENSURE(want != NULL);
-    jlab_fill(want, len, lsn);
+    journal_fixture_fill(want, len, lsn);
     bool same = len == 0 || memcmp(want, at, len) == 0;
     free(want);
     return same;
 }
 
 static enum err batch_in(void *ctx, const struct batch *b, struct why *why) {
-    struct jlab *l = ctx;
+    struct journal_fixture *l = ctx;
     (void)why;
     ENSURE(l->read_lsn == 0 || b->first_lsn == l->read_lsn + 1);
     ENSURE(b->last_lsn >= b->first_lsn);
@@ -58,7 +58,7 @@ static enum err batch_in(void *ctx, const struct batch *b, struct why *why) {
     return ERR_OK;
 }
 
-enum err jlab_read(struct jlab *l, uint64_t from_lsn) {
+enum err journal_fixture_read(struct journal_fixture *l, uint64_t from_lsn) {
     l->read_lsn = from_lsn > 0 ? from_lsn - 1 : 0;
     l->read_count = 0;
     return l->journal->ops->read(l->journal, from_lsn, batch_in, l, &l->why);
@@ -80,7 +80,7 @@ static enum err snap_more(struct byte_sink *s, const void *from, size_t len, str
     return ERR_OK;
 }
 
-static enum err snapshot_check(struct jlab *l, struct snapshot_info *ret) {
+static enum err snapshot_check(struct journal_fixture *l, struct snapshot_info *ret) {
     struct snap_sink k = {.sink = {snap_more}};
     enum err e = l->journal->ops->snapshot_get(l->journal, ret, &k.sink, &l->why);
     if (e == ERR_OK && ret->lsn > 0) ENSURE(is_fill(k.bytes, k.len, ret->lsn));
@@ -88,7 +88,7 @@ static enum err snapshot_check(struct jlab *l, struct snapshot_info *ret) {
     return e;
 }
 
-enum err jlab_start(struct jlab *l) {
+enum err journal_fixture_start(struct journal_fixture *l) {
     struct snapshot_info info = {0};
     enum err e = file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
     if (e != ERR_OK) {
@@ -96,23 +96,23 @@ enum err jlab_start(struct jlab *l) {
         return e;
     }
     e = snapshot_check(l, &info);
-    if (e == ERR_OK) e = jlab_read(l, info.lsn + 1);
+    if (e == ERR_OK) e = journal_fixture_read(l, info.lsn + 1);
     if (e == ERR_OK && !l->options.read_only) e = l->journal->ops->acquire(l->journal, 0, &l->head, &l->why);
-    if (e != ERR_OK) jlab_stop(l);
+    if (e != ERR_OK) journal_fixture_stop(l);
     if (e == ERR_OK && !l->options.read_only) ENSURE(l->head.lsn == l->read_lsn);
     return e;
 }
 
-void jlab_stop(struct jlab *l) {
+void journal_fixture_stop(struct journal_fixture *l) {
     if (l->journal != NULL) l->journal->ops->close(l->journal);
     l->journal = NULL;
 }
 
-enum journal_outcome jlab_append(struct jlab *l, uint32_t records, size_t bytes) {
+enum journal_outcome journal_fixture_append(struct journal_fixture *l, uint32_t records, size_t bytes) {
     uint64_t first = l->head.lsn + 1;
     uint8_t *payload = malloc(bytes + 1);
     ENSURE(payload != NULL);
-    jlab_fill(payload, bytes, first);
+    journal_fixture_fill(payload, bytes, first);
     if (l->head.time.ms < l->clock.ms) l->head.time.ms = l->clock.ms;
     struct batch b = {.first_lsn = first,
                       .last_lsn = first + records - 1,
@@ -127,8 +127,8 @@ enum journal_outcome jlab_append(struct jlab *l, uint32_t records, size_t bytes)
     return o;
 }
 
-void jlab_append_ok(struct jlab *l, uint32_t records, size_t bytes) {
-    enum journal_outcome o = jlab_append(l, records, bytes);
+void journal_fixture_append_ok(struct journal_fixture *l, uint32_t records, size_t bytes) {
+    enum journal_outcome o = journal_fixture_append(l, records, bytes);
     ENSURE(o == JOURNAL_DURABLE);
 }
 
@@ -148,10 +148,10 @@ static enum err source_more(struct byte_source *s, void *to, size_t len, size_t 
     return ERR_OK;
 }
 
-enum err jlab_snapshot(struct jlab *l, uint64_t lsn, size_t bytes) {
+enum err journal_fixture_snapshot(struct journal_fixture *l, uint64_t lsn, size_t bytes) {
     struct snap_source k = {.source = {source_more}, .bytes = malloc(bytes + 1), .len = bytes};
     ENSURE(k.bytes != NULL);
-    jlab_fill(k.bytes, bytes, lsn);
+    journal_fixture_fill(k.bytes, bytes, lsn);
     struct snapshot_info info = {lsn, l->head.epoch, l->head.time};
     enum err e = l->journal->ops->snapshot_put(l->journal, &info, &k.source, &l->why);
     free(k.bytes);

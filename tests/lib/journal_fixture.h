@@ -6,16 +6,16 @@
 #include "clock.h"
 #include "file.h"
 
-struct jlab_clock {
+struct journal_fixture_clock {
     struct clock clock;
     int64_t ms;
     uint64_t state;
 };
-void jlab_clock_init(struct jlab_clock *c, uint64_t seed);
+void journal_fixture_clock_init(struct journal_fixture_clock *c, uint64_t seed);
 
-struct jlab {
+struct journal_fixture {
     struct disk *disk;
-    struct jlab_clock clock;
+    struct journal_fixture_clock clock;
     struct file_options options;
     struct journal *journal;
     struct journal_head head;
@@ -25,20 +25,20 @@ struct jlab {
 };
 
 /* Small segments, no reserve. */
-void jlab_init(struct jlab *l, struct disk *disk, uint64_t segment_bytes);
+void journal_fixture_init(struct journal_fixture *l, struct disk *disk, uint64_t segment_bytes);
 /* Opens, reads and checks everything from record 1 (or from the newest snapshot), acquires. On failure nothing stays
  * open. */
-enum err jlab_start(struct jlab *l);
-void jlab_stop(struct jlab *l); /* closes without sealing; fine when not open */
-enum err jlab_read(struct jlab *l, uint64_t from_lsn);
+enum err journal_fixture_start(struct journal_fixture *l);
+void journal_fixture_stop(struct journal_fixture *l); /* closes without sealing; fine when not open */
+enum err journal_fixture_read(struct journal_fixture *l, uint64_t from_lsn);
 /* One batch of `records` LSNs and `bytes` bytes of payload. */
-enum journal_outcome jlab_append(struct jlab *l, uint32_t records, size_t bytes);
+enum journal_outcome journal_fixture_append(struct journal_fixture *l, uint32_t records, size_t bytes);
 /* Panics when it is not durable. */
-void jlab_append_ok(struct jlab *l, uint32_t records, size_t bytes);
+void journal_fixture_append_ok(struct journal_fixture *l, uint32_t records, size_t bytes);
 
 /* A snapshot whose bytes follow from its LSN, and the check of it. */
-enum err jlab_snapshot(struct jlab *l, uint64_t lsn, size_t bytes);
+enum err journal_fixture_snapshot(struct journal_fixture *l, uint64_t lsn, size_t bytes);
 
-void jlab_fill(uint8_t *to, size_t len, uint64_t lsn);
+void journal_fixture_fill(uint8_t *to, size_t len, uint64_t lsn);
 
 #endif

@@ -5,13 +5,13 @@
 #include "journal_fixture.h"
 #include "panic.h"
 
-void rigdisk_write(const struct rig *r, struct disk *to, uint64_t segment_bytes) {
-    struct jlab_clock clock;
+void rigdisk_write(const struct fixture *r, struct disk *to, uint64_t segment_bytes) {
+    struct journal_fixture_clock clock;
     struct file_options o;
     struct journal *j;
     struct journal_head head;
     struct why why;
-    jlab_clock_init(&clock, 7);
+    journal_fixture_clock_init(&clock, 7);
     file_options_default(&o);
     o.segment_bytes = segment_bytes;
     o.reserve_bytes = 0;

@@ -5,6 +5,6 @@
 #include "disk.h"
 #include "engine_fixture.h"
 
-void rigdisk_write(const struct rig *r, struct disk *to, uint64_t segment_bytes); /* sealed and closed */
+void rigdisk_write(const struct fixture *r, struct disk *to, uint64_t segment_bytes); /* sealed and closed */
 
 #endif

@@ -332,7 +332,7 @@ static void start(struct sessionlab *l) {
                                  .hasher = osdigest(),
                                  .net = &l->net,
                                  .log = log_nothing,
-                                 .guest = &l->guest};
+                                 .observer = &l->guest};
     struct server_options o = {.segment_bytes = 1 << 18,
                                .reserve_bytes = 1 << 18,
                                .build = "lab",
@@ -358,9 +358,9 @@ void sessionlab_init(struct sessionlab *l) {
     give_birth();
     *l = (struct sessionlab){.net = {&net_ops}, .random = 7};
     l->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};
-    l->guest = (struct guest){l,           guest_batch,   guest_resumes, guest_turn,    guest_projected,
-                              guest_asked, guest_decided, guest_batch,   guest_durable, guest_effect,
-                              guest_effect};
+    l->guest = (struct observer){l,           guest_batch,   guest_resumes, guest_turn,    guest_projected,
+                                 guest_asked, guest_decided, guest_batch,   guest_durable, guest_effect,
+                                 guest_effect};
     l->disk = simdisk_clone(birth.disk);
     start(l);
 }
@@ -551,10 +551,10 @@ static void check_empty(const struct server *s) {
     ENSURE(s->resps.all.count == 0);
     ENSURE(s->streams.uploads.count == 0 && s->streams.upload_by_number.count == 0);
     ENSURE(s->streams.readers.count == 0);
-    ENSURE(s->feed.readers.count == 0);
-    ENSURE(s->feed.waits.count == 0 && s->feed.targets.count == 0 && s->feed.by_flow.count == 0);
-    ENSURE(s->herald.followers.count == 0);
-    ENSURE(s->tales.all.count == 0);
+    ENSURE(s->event_ring.readers.count == 0);
+    ENSURE(s->event_ring.waits.count == 0 && s->event_ring.targets.count == 0 && s->event_ring.by_flow.count == 0);
+    ENSURE(s->subscribers.followers.count == 0);
+    ENSURE(s->flow_events.all.count == 0);
     ENSURE(s->demands.watchers.count == 0);
     ENSURE(s->orion.stream.clients.count == 0 && s->orion.stream.joining.count == 0);
     ENSURE(sessionlab_watches(s->engine) == 0);

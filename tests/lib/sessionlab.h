@@ -71,7 +71,7 @@ struct sessionlab_conn {
 struct sessionlab {
     struct net net;
     struct clock clock;
-    struct guest guest;
+    struct observer guest;
     struct server *server;
     struct simdisk *disk;
     int64_t now_ms;

@@ -7,20 +7,20 @@
 #include "osdigest.h"
 #include "panic.h"
 
-const struct slice vlab_tenant = {(const uint8_t *)"acme", 4};
+const struct slice store_fixture_tenant = {(const uint8_t *)"acme", 4};
 
 /* Compresses, but not to nothing. */
-uint8_t vlab_byte(uint64_t of, uint64_t at) {
+uint8_t store_fixture_byte(uint64_t of, uint64_t at) {
     return (uint8_t)((at * at >> 7) % 13 * 17 + of * 7 + at % 5);
 }
 
-struct log_key vlab_key(uint32_t i) {
+struct log_key store_fixture_key(uint32_t i) {
     return (struct log_key){.flow = 1000 + i, .shard = 1, .ordinal = i % 3, .attempt = 1 + i % 2};
 }
 
-void vlab_init(struct vlab *l, struct disk *disk) {
-    *l = (struct vlab){.disk = disk};
-    jlab_clock_init(&l->clock, 7);
+void store_fixture_init(struct store_fixture *l, struct disk *disk) {
+    *l = (struct store_fixture){.disk = disk};
+    journal_fixture_clock_init(&l->clock, 7);
     limits_default(&l->limits);
     l->limits.pack_bytes = 32768;
     l->limits.vault_pending_bytes_max = 1 << 20;
@@ -28,15 +28,15 @@ void vlab_init(struct vlab *l, struct disk *disk) {
     l->limits.blob_grace_ms = 0;
 }
 
-enum err vlab_start(struct vlab *l) {
+enum err store_fixture_start(struct store_fixture *l) {
     l->why.text[0] = 0;
-    enum err e = vault_open(&l->vault, l->disk, &l->clock.clock, osdigest(), &l->limits, false, &l->why);
+    enum err e = blob_log_store_open(&l->vault, l->disk, &l->clock.clock, osdigest(), &l->limits, false, &l->why);
     l->open = e == ERR_OK;
     return e;
 }
 
-void vlab_stop(struct vlab *l) {
-    if (l->open) vault_close(&l->vault);
+void store_fixture_stop(struct store_fixture *l) {
+    if (l->open) blob_log_store_close(&l->vault);
     l->open = false;
     memset(l->puts, 0, sizeof l->puts);
     memset(l->blob_ticket, 0, sizeof l->blob_ticket); /* tickets are of one life */
@@ -45,11 +45,11 @@ void vlab_stop(struct vlab *l) {
 static uint8_t *fill(uint64_t of, uint64_t from, uint64_t bytes) {
     uint8_t *at = malloc(bytes + 1);
     ENSURE(at != NULL);
-    for (uint64_t i = 0; i < bytes; i++) at[i] = vlab_byte(of, from + i);
+    for (uint64_t i = 0; i < bytes; i++) at[i] = store_fixture_byte(of, from + i);
     return at;
 }
 
-enum err vlab_blob(struct vlab *l, uint32_t i, uint64_t bytes) {
+enum err store_fixture_blob(struct store_fixture *l, uint32_t i, uint64_t bytes) {
     struct blobs *b = l->vault.blobs;
     uint8_t *at = fill(i, 0, bytes);
     enum err e = ERR_OK;
@@ -60,11 +60,11 @@ enum err vlab_blob(struct vlab *l, uint32_t i, uint64_t bytes) {
     l->blob_ticket[i] = UINT64_MAX;
     if (bytes <= BLOB_SMALL_BYTES && i % 2 == 0) {
         blob_hash hash;
-        e = blobs_put(b, vlab_tenant, slice_of(at, bytes), &hash, &l->blob_ticket[i], &l->why);
+        e = blobs_put(b, store_fixture_tenant, slice_of(at, bytes), &hash, &l->blob_ticket[i], &l->why);
         ENSURE(e != ERR_OK || memcmp(hash.at, l->blob_hash[i].at, DIGEST_BYTES) == 0);
     } else {
         struct blob_put *put;
-        e = blob_put_begin(b, vlab_tenant, &put, &l->why);
+        e = blob_put_begin(b, store_fixture_tenant, &put, &l->why);
         for (uint64_t o = 0; e == ERR_OK && o < bytes; o += 10000)
             e = blob_put_part(put, slice_of(at + o, bytes - o < 10000 ? bytes - o : 10000), &l->why);
         if (e == ERR_OK) e = blob_put_end(put, &l->why);
@@ -74,8 +74,8 @@ enum err vlab_blob(struct vlab *l, uint32_t i, uint64_t bytes) {
     return e;
 }
 
-enum err vlab_log(struct vlab *l, uint32_t i, uint64_t bytes) {
-    struct log_key key = vlab_key(i);
+enum err store_fixture_log(struct store_fixture *l, uint32_t i, uint64_t bytes) {
+    struct log_key key = store_fixture_key(i);
     struct log_state s;
     joblogs_state(l->vault.logs, &key, &s);
     uint8_t *at = fill(100 + i, s.end, bytes);
@@ -90,8 +90,8 @@ enum err vlab_log(struct vlab *l, uint32_t i, uint64_t bytes) {
     return e;
 }
 
-static void promise(struct vlab *l) {
-    for (uint32_t i = 0; i < VLAB_BLOBS; i++) {
+static void promise(struct store_fixture *l) {
+    for (uint32_t i = 0; i < STORE_FIXTURE_BLOBS; i++) {
         blob_hash hash;
         uint64_t bytes;
         if (l->puts[i] != NULL && blob_put_done(l->puts[i], &hash, &bytes)) {
@@ -101,23 +101,23 @@ static void promise(struct vlab *l) {
         }
         if (l->blob_ticket[i] != 0 && l->blob_ticket[i] <= blobs_durable(l->vault.blobs)) l->blob_acked[i] = true;
     }
-    for (uint32_t i = 0; i < VLAB_LOGS; i++) {
-        struct log_key key = vlab_key(i);
+    for (uint32_t i = 0; i < STORE_FIXTURE_LOGS; i++) {
+        struct log_key key = store_fixture_key(i);
         struct log_state s;
         joblogs_state(l->vault.logs, &key, &s);
         if (s.synced && s.end > l->log_acked[i]) l->log_acked[i] = s.end;
     }
 }
 
-enum err vlab_flush(struct vlab *l) {
-    enum err e = vault_step(&l->vault, &l->why);
+enum err store_fixture_flush(struct store_fixture *l) {
+    enum err e = blob_log_store_step(&l->vault, &l->why);
     promise(l); /* also after a failure: nothing may be called durable then that is not */
     return e;
 }
 
-static void blob_check(struct vlab *l, struct pack_reader *r, uint32_t i) {
+static void blob_check(struct store_fixture *l, struct pack_reader *r, uint32_t i) {
     uint64_t bytes = 0;
-    enum err e = blobs_stat(l->vault.blobs, vlab_tenant, &l->blob_hash[i], &bytes, &l->why);
+    enum err e = blobs_stat(l->vault.blobs, store_fixture_tenant, &l->blob_hash[i], &bytes, &l->why);
     if (e != ERR_OK) {
         ENSURE(e == ERR_NOT_FOUND);
         ENSURE(!l->blob_acked[i]);
@@ -127,9 +127,9 @@ static void blob_check(struct vlab *l, struct pack_reader *r, uint32_t i) {
     l->blob_acked[i] = true;
     for (uint64_t at = 0; at < bytes;) {
         struct slice s;
-        e = blobs_read(l->vault.blobs, r, vlab_tenant, &l->blob_hash[i], at, &s, &l->why);
+        e = blobs_read(l->vault.blobs, r, store_fixture_tenant, &l->blob_hash[i], at, &s, &l->why);
         ENSURE(e == ERR_OK && s.len > 0);
-        for (size_t k = 0; k < s.len; k++) ENSURE(s.ptr[k] == vlab_byte(i, at + k));
+        for (size_t k = 0; k < s.len; k++) ENSURE(s.ptr[k] == store_fixture_byte(i, at + k));
         at += s.len;
         l->bytes_checked += s.len;
     }
@@ -146,13 +146,13 @@ static void piece_check(void *ctx, uint64_t offset, const struct log_piece *p) {
     if (x->at == x->state->cut_begin) x->at = x->state->cut_end;
     ENSURE(offset == x->at);
     ENSURE(p->time.ms >= 1700000000000);
-    for (size_t i = 0; i < p->bytes.len; i++) ENSURE(p->bytes.ptr[i] == vlab_byte(100 + x->log, offset + i));
+    for (size_t i = 0; i < p->bytes.len; i++) ENSURE(p->bytes.ptr[i] == store_fixture_byte(100 + x->log, offset + i));
     x->at += p->bytes.len;
     x->bytes += p->bytes.len;
 }
 
-static void log_check(struct vlab *l, struct pack_reader *r, uint32_t i) {
-    struct log_key key = vlab_key(i);
+static void log_check(struct store_fixture *l, struct pack_reader *r, uint32_t i) {
+    struct log_key key = store_fixture_key(i);
     struct log_state s;
     joblogs_state(l->vault.logs, &key, &s);
     ENSURE(s.end >= l->log_acked[i] && s.end <= l->log_tried[i]);
@@ -172,13 +172,13 @@ static void log_check(struct vlab *l, struct pack_reader *r, uint32_t i) {
     l->bytes_checked += x.bytes;
 }
 
-void vlab_check(struct vlab *l) {
+void store_fixture_check(struct store_fixture *l) {
     struct pack_reader blobs, logs;
     blobs_reader_init(l->vault.blobs, &blobs);
     joblogs_reader_init(l->vault.logs, &logs);
-    for (uint32_t i = 0; i < VLAB_BLOBS; i++)
+    for (uint32_t i = 0; i < STORE_FIXTURE_BLOBS; i++)
         if (l->blob_bytes[i] != 0) blob_check(l, &blobs, i);
-    for (uint32_t i = 0; i < VLAB_LOGS; i++) log_check(l, &logs, i);
+    for (uint32_t i = 0; i < STORE_FIXTURE_LOGS; i++) log_check(l, &logs, i);
     pack_reader_fini(&blobs);
     pack_reader_fini(&logs);
 }

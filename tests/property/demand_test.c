@@ -24,7 +24,7 @@ static const uint32_t at_once[KIND_COUNT][SET_COUNT] = {
 };
 
 struct load {
-    struct rig rig;
+    struct fixture rig;
     struct test_random random;
     uint32_t sets[FLOWS_MAX + 1][JOBS_MAX];
     uint32_t jobs[FLOWS_MAX + 1];
@@ -40,7 +40,7 @@ static uint32_t draw(struct load *l, uint32_t below) {
 
 static struct options options_of_set(enum set set) {
     static struct name_item cuda[1], key[1];
-    struct options o = rig_options();
+    struct options o = fixture_options();
     cuda[0].name = SLICE("cuda");
     key[0].name = SLICE("k");
     switch (set) {
@@ -90,7 +90,7 @@ static void submit(struct load *l) {
     struct options o = options_of_set(set);
     if (l->flows == FLOWS_MAX) return;
     l->rig.tenant = set == SET_OTHER_TENANT ? "bolt" : "acme";
-    assert_ok(rig_submit(&l->rig, &o, names, count));
+    assert_ok(fixture_submit(&l->rig, &o, names, count));
     l->rig.tenant = "acme";
     l->flows = l->rig.reply.flow.v;
     l->jobs[l->flows] = count;
@@ -102,39 +102,39 @@ static void come_or_go(struct load *l) {
     char name[8];
     snprintf(name, sizeof name, "w%u", i);
     if (l->incarnation[i] != 0) {
-        assert_ok(rig_detach(&l->rig, name, l->incarnation[i]));
+        assert_ok(fixture_detach(&l->rig, name, l->incarnation[i]));
         l->incarnation[i] = 0;
         return;
     }
     struct worker_info info = info_of_kind(i == 0 ? KIND_DEFAULT : (enum kind)draw(l, KIND_COUNT));
     info.slots = 1 + draw(l, 2);
     l->incarnation[i] = ++l->incarnation_last;
-    assert_ok(rig_attach_as(&l->rig, name, l->incarnation[i], &info));
-    assert_ok(rig_heartbeat(&l->rig, name, l->incarnation[i], info.slots, 0, 0));
+    assert_ok(fixture_attach_as(&l->rig, name, l->incarnation[i], &info));
+    assert_ok(fixture_heartbeat(&l->rig, name, l->incarnation[i], info.slots, 0, 0));
 }
 
 static void end_some(struct load *l) {
     for (uint64_t f = 1; f <= l->flows; f++)
         for (uint32_t i = 0; i < l->jobs[f]; i++) {
-            struct job_view v = rig_job(&l->rig, f, i);
+            struct job_view v = fixture_job(&l->rig, f, i);
             if (v.state != JOB_DISPATCHED || draw(l, 3) != 0) continue;
-            const char *worker = rig_worker_of(&l->rig, f, i);
+            const char *worker = fixture_worker_of(&l->rig, f, i);
             uint64_t incarnation = worker[0] == 'w' ? l->incarnation[worker[1] - '0'] : 0;
-            if (incarnation != 0) (void)rig_done(&l->rig, worker, incarnation, v.ref, v.attempt, OUTCOME_OK);
+            if (incarnation != 0) (void)fixture_done(&l->rig, worker, incarnation, v.ref, v.attempt, OUTCOME_OK);
         }
 }
 
 static void pause_or_go_on(struct load *l) {
     uint64_t f = l->flows ? 1 + draw(l, (uint32_t)l->flows) : 0;
     if (f == 0) return;
-    if (rig_pause(&l->rig, PAUSE_FLOW, f, NULL, !l->paused[f]) == ERR_OK) l->paused[f] = !l->paused[f];
+    if (fixture_pause(&l->rig, PAUSE_FLOW, f, NULL, !l->paused[f]) == ERR_OK) l->paused[f] = !l->paused[f];
 }
 
 static void set_key(struct load *l) {
     struct command cmd = {.kind = CMD_LIMIT};
     cmd.as.limit = (struct cmd_limit){.tenant = SLICE("acme"), .kind = LIMIT_KEY, .name = SLICE("k")};
     cmd.as.limit.width = 1 + draw(l, 6);
-    assert_ok(rig_command(&l->rig, &cmd));
+    assert_ok(fixture_command(&l->rig, &cmd));
 }
 
 static void step(struct load *l) {
@@ -146,7 +146,7 @@ static void step(struct load *l) {
     case 4: end_some(l); break;
     case 5: pause_or_go_on(l); break;
     case 6: set_key(l); break;
-    case 7: rig_tick(&l->rig, 100 + draw(l, 4000)); break;
+    case 7: fixture_tick(&l->rig, 100 + draw(l, 4000)); break;
     case 8: come_or_go(l); break;
     }
 }
@@ -168,10 +168,10 @@ static void count_view(void *ctx, const struct demand_view *v) {
 }
 
 static bool lacks_room(struct load *l, uint64_t flow, uint32_t i) {
-    struct job_view v = rig_job(&l->rig, flow, i);
+    struct job_view v = fixture_job(&l->rig, flow, i);
     if (v.state != JOB_READY) return false;
     if (l->sets[flow][i] == SET_PINNED && l->rig.in.wall.ms < v.since.ms + PREFER_MS) return false;
-    enum block b = rig_why(&l->rig, flow, i).block;
+    enum block b = fixture_why(&l->rig, flow, i).block;
     return b == BLOCK_NO_WORKERS || b == BLOCK_TENANT_WORKERS || b == BLOCK_CAPABILITY || b == BLOCK_CAPACITY;
 }
 
@@ -191,7 +191,7 @@ static struct count count_slowly(struct load *l, enum kind kind) {
             if (kind != KIND_COUNT && at_once[kind][set] == 0) continue;
             if (set == SET_KEYED && of_set[set] == key_room(l)) continue;
             if (!lacks_room(l, f, i)) continue;
-            int64_t since = rig_job(&l->rig, f, i).since.ms;
+            int64_t since = fixture_job(&l->rig, f, i).since.ms;
             of_set[set]++;
             c.ready++;
             if (c.since_ms == 0 || since < c.since_ms) c.since_ms = since;
@@ -218,19 +218,19 @@ static void demand_is_what_a_count_of_jobs_gives(void **state) {
     for (uint64_t seed = 1; seed <= RUNS; seed++) {
         static struct load l;
         l = (struct load){.random = {seed}};
-        rig_init(&l.rig);
-        assert_ok(rig_topic(&l.rig, "t", "gpu", "default"));
+        fixture_init(&l.rig);
+        assert_ok(fixture_topic(&l.rig, "t", "gpu", "default"));
         for (uint32_t i = 0; i < STEPS; i++) {
             step(&l);
             for (uint32_t kind = 0; kind <= KIND_COUNT; kind++) compare(&l, (enum kind)kind);
             seen += count_slowly(&l, KIND_COUNT).ready;
             if (i % 40 == 39) {
-                rig_crash(&l.rig); /* nothing that was counted along could survive it */
+                fixture_crash(&l.rig); /* nothing that was counted along could survive it */
                 for (uint32_t w = 0; w < WORKERS; w++) l.incarnation[w] = 0;
                 compare(&l, KIND_COUNT);
             }
         }
-        rig_fini(&l.rig);
+        fixture_fini(&l.rig);
     }
     assert_true(seen > 10000); /* otherwise this compared nothing */
 }

@@ -33,8 +33,8 @@ static enum job_state expected_end(const struct plan *p, const enum job_state *e
 
 /* ---- the engine ---- */
 
-static uint64_t submit(struct rig *r, const struct plan *p) {
-    struct options o = rig_options();
+static uint64_t submit(struct fixture *r, const struct plan *p) {
+    struct options o = fixture_options();
     o.retries = 0;
     o.on_upstream = (uint8_t)p->rule;
     char text[SMALL_MAX][32];
@@ -46,18 +46,18 @@ static uint64_t submit(struct rig *r, const struct plan *p) {
                 len += snprintf(text[i] + len, sizeof text[i] - (size_t)len, " %c", 'a' + (int)k);
         jobs[i] = text[i];
     }
-    assert_ok(rig_submit(r, &o, jobs, p->count));
+    assert_ok(fixture_submit(r, &o, jobs, p->count));
     return r->reply.flow.v;
 }
 
 /* A job is given away only after all its parents have ended. */
-static void check_order(const struct rig *r, const struct plan *p, struct job_ref job) {
+static void check_order(const struct fixture *r, const struct plan *p, struct job_ref job) {
     for (uint32_t k = 0; k < job.ordinal; k++)
-        if (p->parents[job.ordinal] >> k & 1) assert_true(job_state_is_terminal(rig_state(r, job.flow.v, k)));
+        if (p->parents[job.ordinal] >> k & 1) assert_true(job_state_is_terminal(fixture_state(r, job.flow.v, k)));
 }
 
 /* Ends every attempt as the plan of its flow says, oldest first. */
-static void run(struct rig *r, const struct plan *plans, uint64_t first_flow) {
+static void run(struct fixture *r, const struct plan *plans, uint64_t first_flow) {
     for (uint32_t next = 0; next < r->effects.count; next++) {
         struct effect effect = *(struct effect *)vec_at(&r->effects, next);
         if (effect.kind != EFFECT_ASSIGN) continue;
@@ -65,17 +65,17 @@ static void run(struct rig *r, const struct plan *plans, uint64_t first_flow) {
         const struct plan *p = &plans[job.flow.v - first_flow];
         check_order(r, p, job);
         enum outcome outcome = job.ordinal == p->failing ? OUTCOME_EXIT : OUTCOME_OK;
-        assert_ok(rig_done(r, "w", 1, job, effect.as.attempt.attempt, outcome));
+        assert_ok(fixture_done(r, "w", 1, job, effect.as.attempt.attempt, outcome));
     }
 }
 
-static void check_ends(const struct rig *r, const struct plan *p, uint64_t flow) {
+static void check_ends(const struct fixture *r, const struct plan *p, uint64_t flow) {
     enum job_state ends[SMALL_MAX];
     uint32_t failed = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         ends[i] = expected_end(p, ends, i);
         failed += ends[i] == JOB_FAILED;
-        struct job_view job = rig_job(r, flow, i);
+        struct job_view job = fixture_job(r, flow, i);
         if (job.state != ends[i])
             fail_msg("job %u of %u, failing %u, rule %u: %s, not %s", i, p->count, p->failing, p->rule,
                      job_state_word(job.state), job_state_word(ends[i]));
@@ -83,15 +83,15 @@ static void check_ends(const struct rig *r, const struct plan *p, uint64_t flow)
         assert_int_equal(ran, ends[i] == JOB_SUCCEEDED || i == p->failing);
         if (!ran) assert_int_equal(job.root, p->failing); /* there is only one to blame */
     }
-    assert_int_equal(rig_flow(r, flow).state, failed ? FLOW_FAILED : FLOW_SUCCEEDED);
+    assert_int_equal(fixture_flow(r, flow).state, failed ? FLOW_FAILED : FLOW_SUCCEEDED);
 }
 
 static void one_graph(uint32_t count, const uint32_t *parents) {
-    struct rig rig, *r = &rig;
+    struct fixture rig, *r = &rig;
     struct plan plans[(SMALL_MAX + 1) * UPSTREAM_COUNT];
     uint32_t n = 0;
-    rig_init(r);
-    assert_ok(rig_attach(r, "w", 1, 100));
+    fixture_init(r);
+    assert_ok(fixture_attach(r, "w", 1, 100));
     for (uint32_t failing = 0; failing <= count; failing++)
         for (uint32_t rule = 0; rule < UPSTREAM_COUNT; rule++) {
             plans[n] = (struct plan){count, parents, failing == count ? NOBODY : failing, (enum on_upstream)rule};
@@ -100,9 +100,9 @@ static void one_graph(uint32_t count, const uint32_t *parents) {
         }
     run(r, plans, 1);
     for (uint32_t i = 0; i < n; i++) check_ends(r, &plans[i], i + 1);
-    assert_int_equal(rig_counts(r).reserved_bytes, 0);
-    rig_check_digests(r);
-    rig_fini(r);
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
+    fixture_check_digests(r);
+    fixture_fini(r);
 }
 
 static void all_small_graphs(void **state) {
@@ -166,7 +166,7 @@ static void large_free(struct large *g) {
 
 /* With several failures the order decides which parent is heard first; a job's end depends on it only between FAILED
  * and SKIPPED. So: whether it runs is computed, and of those that do not the end must be one a parent explains. */
-static void large_check(const struct rig *r, struct large *g) {
+static void large_check(const struct fixture *r, struct large *g) {
     for (uint32_t i = 0; i < g->count; i++) {
         bool runs = true, failed = false, skipped = false;
         for (uint32_t k = 0; k < g->parent_count[i]; k++) {
@@ -175,7 +175,7 @@ static void large_check(const struct rig *r, struct large *g) {
             skipped |= end == JOB_SKIPPED;
         }
         runs = g->rule[i] == UPSTREAM_RUN || !(failed || skipped);
-        enum job_state end = rig_state(r, 1, i);
+        enum job_state end = fixture_state(r, 1, i);
         g->ends[i] = end;
         if (runs) {
             assert_int_equal(end, g->fails[i] ? JOB_FAILED : JOB_SUCCEEDED);
@@ -184,17 +184,17 @@ static void large_check(const struct rig *r, struct large *g) {
             bool may_skip = skipped || (failed && g->rule[i] == UPSTREAM_SKIP);
             assert_true((end == JOB_FAILED && may_fail) || (end == JOB_SKIPPED && may_skip));
         }
-        assert_int_equal(rig_job(r, 1, i).attempt > 0, runs);
+        assert_int_equal(fixture_job(r, 1, i).attempt > 0, runs);
     }
 }
 
-static void submit_large(struct rig *r, const struct large *g) {
+static void submit_large(struct fixture *r, const struct large *g) {
     struct options sets[UPSTREAM_COUNT];
     char(*names)[16] = calloc(g->count, sizeof *names);
     struct job_spec *specs = calloc(g->count, sizeof *specs);
     struct parent_ref(*parents)[8] = calloc(g->count, sizeof *parents);
     for (uint32_t i = 0; i < UPSTREAM_COUNT; i++) {
-        sets[i] = rig_options();
+        sets[i] = fixture_options();
         sets[i].retries = 0;
         sets[i].on_upstream = (uint8_t)i;
     }
@@ -208,21 +208,21 @@ static void submit_large(struct rig *r, const struct large *g) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, UPSTREAM_COUNT, specs, g->count, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     free(names);
     free(specs);
     free(parents);
 }
 
-static void large_run(struct rig *r, const struct large *g) {
+static void large_run(struct fixture *r, const struct large *g) {
     for (uint32_t next = 0; next < r->effects.count; next++) {
         struct effect effect = *(struct effect *)vec_at(&r->effects, next);
         if (effect.kind != EFFECT_ASSIGN) continue;
         struct job_ref job = effect.as.attempt.job;
         for (uint32_t k = 0; k < g->parent_count[job.ordinal]; k++)
-            assert_true(job_state_is_terminal(rig_state(r, 1, g->parents[job.ordinal][k])));
-        assert_ok(rig_done(r, "w", 1, job, 1, g->fails[job.ordinal] ? OUTCOME_EXIT : OUTCOME_OK));
-        if (next % 1000 == 999) rig_check_digests(r);
+            assert_true(job_state_is_terminal(fixture_state(r, 1, g->parents[job.ordinal][k])));
+        assert_ok(fixture_done(r, "w", 1, job, 1, g->fails[job.ordinal] ? OUTCOME_EXIT : OUTCOME_OK));
+        if (next % 1000 == 999) fixture_check_digests(r);
     }
 }
 
@@ -235,16 +235,16 @@ static void random_large_graphs(void **state) {
         uint32_t count = (uint32_t)(seed % 6 == 0 ? 10000 : 100 + test_random_below(&random, 2000));
         print_message("# seed %llu: %u jobs\n", (unsigned long long)seed, count);
         struct large g;
-        struct rig rig, *r = &rig;
+        struct fixture rig, *r = &rig;
         large_make(&g, &random, count);
-        rig_init(r);
+        fixture_init(r);
         submit_large(r, &g);
-        assert_ok(rig_attach(r, "w", 1, 1 + (uint32_t)test_random_below(&random, 100)));
+        assert_ok(fixture_attach(r, "w", 1, 1 + (uint32_t)test_random_below(&random, 100)));
         large_run(r, &g);
-        assert_true(rig_flow(r, 1).state != FLOW_RUNNING);
+        assert_true(fixture_flow(r, 1).state != FLOW_RUNNING);
         large_check(r, &g);
-        rig_check_digests(r);
-        rig_fini(r);
+        fixture_check_digests(r);
+        fixture_fini(r);
         large_free(&g);
     }
 }

@@ -48,7 +48,7 @@ struct naive {
 };
 
 struct load {
-    struct rig rig;
+    struct fixture rig;
     struct naive naive;
     uint64_t random;
     uint64_t flows;
@@ -152,7 +152,7 @@ static void read_submitted(struct naive *n, const struct rec_submitted *r) {
 
 static void read_batches(struct load *l) {
     struct naive *n = &l->naive;
-    const struct rig *r = &l->rig;
+    const struct fixture *r = &l->rig;
     struct arena arena;
     arena_init(&arena, 4096, 1u << 30);
     for (; n->batches < r->batches.count; n->batches++) {
@@ -259,7 +259,7 @@ static void do_submit(struct load *l) {
         specs[i] = (struct job_spec){.name = slice_str(names[i]), .profile = draw(l, 2), .body = SLICE("body")};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(tenant_names[draw(l, TENANTS)])};
     cmd.as.submit.jobs = (struct cmd_jobs){o, 2, specs, count, false};
-    if (rig_command(&l->rig, &cmd) == ERR_OK) l->flows = l->rig.reply.flow.v;
+    if (fixture_command(&l->rig, &cmd) == ERR_OK) l->flows = l->rig.reply.flow.v;
 }
 
 static void do_limit(struct load *l) {
@@ -281,7 +281,7 @@ static void do_limit(struct load *l) {
         c->queued = QUEUED_MAX;
         c->bytes = BYTES_MAX;
     }
-    assert_int_equal(rig_command(&l->rig, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(&l->rig, &cmd), ERR_OK);
 }
 
 static void do_end(struct load *l) {
@@ -292,7 +292,7 @@ static void do_end(struct load *l) {
         struct job_ref ref = {{f}, count ? draw(l, count) : 0};
         if (!view_job(engine_state(l->rig.engine), ref, &j) || !job_state_is_active(j.state)) continue;
         enum outcome outcome = draw(l, 4) ? OUTCOME_OK : draw(l, 2) ? OUTCOME_EXIT : OUTCOME_STOPPED;
-        assert_int_equal(rig_done(&l->rig, "w1", l->incarnation, ref, j.attempt, outcome), ERR_OK);
+        assert_int_equal(fixture_done(&l->rig, "w1", l->incarnation, ref, j.attempt, outcome), ERR_OK);
     }
 }
 
@@ -302,7 +302,7 @@ static void do_meddle(struct load *l) {
     uint32_t ordinal = l->naive.flows[f].count ? draw(l, l->naive.flows[f].count) : 0;
     struct command cmd = {.kind = CMD_RERUN, .as.flow = {f}};
     switch (draw(l, 4)) {
-    case 0: (void)rig_cancel(&l->rig, (struct job_ref){{f}, draw(l, 3) ? ordinal : UINT32_MAX}); return;
+    case 0: (void)fixture_cancel(&l->rig, (struct job_ref){{f}, draw(l, 3) ? ordinal : UINT32_MAX}); return;
     case 1: break;
     case 2: cmd.kind = CMD_FORGET; break;
     default:
@@ -310,25 +310,25 @@ static void do_meddle(struct load *l) {
         cmd.as.job = (struct job_ref){{f}, ordinal};
         break;
     }
-    (void)rig_command(&l->rig, &cmd);
+    (void)fixture_command(&l->rig, &cmd);
 }
 
 static void attach(struct load *l) {
-    (void)rig_attach(&l->rig, "w1", l->incarnation, 6); /* holds nothing: what is open is sent again, or lost */
+    (void)fixture_attach(&l->rig, "w1", l->incarnation, 6); /* holds nothing: what is open is sent again, or lost */
 }
 
 static void do_restart(struct load *l) {
-    struct rig *r = &l->rig;
+    struct fixture *r = &l->rig;
     if (draw(l, 2)) {
-        rig_crash(r);
+        fixture_crash(r);
     } else { /* from a snapshot */
-        struct engine *loaded = rig_reload(r);
+        struct engine *loaded = fixture_reload(r);
         engine_free(r->engine);
         r->engine = loaded;
         r->effects.count = 0;
         engine_resume(r->engine, ++r->epoch, SLICE("test"), &r->in);
         engine_finish(r->engine);
-        rig_flush(r);
+        fixture_flush(r);
     }
     compare(l);
     if (draw(l, 2)) l->incarnation++;
@@ -350,13 +350,13 @@ static void step(struct load *l) {
         break;
     case 9:
         if (draw(l, 4) == 0) {
-            rig_tick(&l->rig, l->rig.limits.lease_ms); /* everything is lost */
+            fixture_tick(&l->rig, l->rig.limits.lease_ms); /* everything is lost */
             compare(l);
             l->incarnation++;
         }
         attach(l);
         break;
-    default: rig_tick(&l->rig, 1 + draw(l, 700)); break;
+    default: fixture_tick(&l->rig, 1 + draw(l, 700)); break;
     }
     compare(l);
 }
@@ -366,7 +366,7 @@ static void counters_are_counts(void **state) {
     static struct load l;
     for (uint64_t run = 1; run <= RUNS; run++) {
         memset(&l, 0, sizeof l);
-        rig_init(&l.rig);
+        fixture_init(&l.rig);
         l.rig.limits.lease_ms = 30000;
         l.random = run * 0x9e3779b97f4a7c15ULL;
         l.incarnation = 1;
@@ -375,12 +375,12 @@ static void counters_are_counts(void **state) {
             struct command cmd = {.kind = CMD_LIMIT};
             cmd.as.limit = (struct cmd_limit){
                 .tenant = slice_str(tenant_names[t]), .kind = LIMIT_TENANT, .queued = QUEUED_MAX, .bytes = BYTES_MAX};
-            assert_int_equal(rig_command(&l.rig, &cmd), ERR_OK);
+            assert_int_equal(fixture_command(&l.rig, &cmd), ERR_OK);
         }
         attach(&l);
         for (uint32_t i = 0; i < STEPS; i++) step(&l);
-        rig_check_digests(&l.rig);
-        rig_fini(&l.rig);
+        fixture_check_digests(&l.rig);
+        fixture_fini(&l.rig);
     }
 }
 

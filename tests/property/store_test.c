@@ -21,7 +21,7 @@ struct line {
 };
 
 struct life {
-    struct rig rig;
+    struct fixture rig;
     struct test_random random;
     struct line lines[SPACES][KEYS];
     flow_id flows[SPACES]; /* of the odd spaces */
@@ -56,7 +56,7 @@ static enum err run(struct life *l, uint32_t space, struct cmd_store c) {
     struct command cmd = {.kind = CMD_STORE, .tenant = slice_str(tenants[space / 2])};
     c.flow = l->flows[space];
     cmd.as.store = c;
-    return rig_command(&l->rig, &cmd);
+    return fixture_command(&l->rig, &cmd);
 }
 
 /* The line as it is now. */
@@ -230,20 +230,20 @@ static void check_space(struct life *l, uint32_t space) {
 
 /* The flow of a space ends; another takes its place. */
 static void new_flow(struct life *l, uint32_t space) {
-    struct rig *r = &l->rig;
+    struct fixture *r = &l->rig;
     struct options o;
     options_default(&o);
     if (l->flows[space].v) {
-        assert_int_equal(rig_cancel(r, (struct job_ref){l->flows[space], UINT32_MAX}), ERR_OK);
+        assert_int_equal(fixture_cancel(r, (struct job_ref){l->flows[space], UINT32_MAX}), ERR_OK);
         struct command cmd = {.kind = CMD_FORGET};
         cmd.as.flow = l->flows[space];
-        assert_int_equal(rig_command(r, &cmd), ERR_OK);
+        assert_int_equal(fixture_command(r, &cmd), ERR_OK);
         memset(l->lines[space], 0, sizeof l->lines[space]);
     }
     struct job_spec job = {.name = SLICE("a")};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(tenants[space / 2])};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &job, 1, false};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     l->flows[space] = r->reply.flow;
 }
 
@@ -261,25 +261,25 @@ static void step(struct life *l) {
     case 8: members(l, space, false); break;
     case 9: expire(l, space); break;
     case 10: l->rig.in.wall.ms += below(l, 400); break; /* without a tick: what is over is only hidden */
-    default: rig_tick(&l->rig, below(l, 300)); break;
+    default: fixture_tick(&l->rig, below(l, 300)); break;
     }
     check_space(l, space);
     if (below(l, 200) == 0) new_flow(l, space | 1);
-    if (below(l, 150) == 0) rig_check_digests(&l->rig);
-    if (below(l, 300) == 0) rig_crash(&l->rig);
+    if (below(l, 150) == 0) fixture_check_digests(&l->rig);
+    if (below(l, 300) == 0) fixture_crash(&l->rig);
 }
 
 static void lives(uint64_t seed) {
     static struct life life;
     memset(&life, 0, sizeof life);
     life.random.state = seed;
-    rig_init(&life.rig);
+    fixture_init(&life.rig);
     for (uint32_t i = 1; i < SPACES; i += 2) new_flow(&life, i);
     for (uint32_t i = 0; i < STEPS; i++) step(&life);
-    rig_check_digests(&life.rig);
-    rig_tick(&life.rig, 10000);
+    fixture_check_digests(&life.rig);
+    fixture_tick(&life.rig, 10000);
     for (uint32_t i = 0; i < SPACES; i++) check_space(&life, i);
-    rig_fini(&life.rig);
+    fixture_fini(&life.rig);
 }
 
 static void the_store_is_the_table(void **state) {

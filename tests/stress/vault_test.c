@@ -32,7 +32,7 @@ static void *side_main(void *arg) {
         for (uint32_t i = 0; i < s->spot_count; i++) {
             struct slice bytes;
             ENSURE(pack_reader_get(&r, &s->spot[i], &bytes, &why) == ERR_OK);
-            for (size_t k = 0; k < bytes.len; k++) ENSURE(bytes.ptr[k] == vlab_byte(i, k));
+            for (size_t k = 0; k < bytes.len; k++) ENSURE(bytes.ptr[k] == store_fixture_byte(i, k));
             s->read_count++;
         }
     }
@@ -41,7 +41,7 @@ static void *side_main(void *arg) {
 }
 
 struct loop {
-    struct vault v;
+    struct blob_log_store v;
     struct pack_reader blobs, logs;
     blob_hash hash[SPOTS];
     uint32_t pinned;
@@ -52,16 +52,16 @@ struct loop {
 
 static void piece_check(void *ctx, uint64_t offset, const struct log_piece *p) {
     uint64_t *seen = ctx;
-    for (size_t i = 0; i < p->bytes.len; i++) ENSURE(p->bytes.ptr[i] == vlab_byte(9, offset + i));
+    for (size_t i = 0; i < p->bytes.len; i++) ENSURE(p->bytes.ptr[i] == store_fixture_byte(9, offset + i));
     *seen = offset + p->bytes.len;
 }
 
 static void log_turn(struct loop *l, uint32_t turn) {
     uint8_t bytes[900];
-    struct log_key key = vlab_key(turn % 5 == 0 ? 1 : 2);
+    struct log_key key = store_fixture_key(turn % 5 == 0 ? 1 : 2);
     struct log_state s;
     joblogs_state(l->v.logs, &key, &s);
-    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = vlab_byte(9, s.end + i);
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = store_fixture_byte(9, s.end + i);
     struct log_piece p = {LOG_STDERR, {5}, slice_of(bytes, sizeof bytes)};
     ENSURE(joblogs_append(l->v.logs, &key, s.end, &p, 1, 60000, &s, &l->why) == ERR_OK);
     uint64_t seen = 0, next = 0, from = s.end > 3000 ? s.end - 3000 : 0;
@@ -75,9 +75,9 @@ static void blob_turn(struct loop *l, struct side *side, uint32_t turn) {
     uint64_t ticket, len;
     blob_hash hash;
     if (l->pinned < SPOTS) {
-        for (size_t i = 0; i < 1000; i++) bytes[i] = vlab_byte(l->pinned, i);
-        ENSURE(blobs_put(l->v.blobs, vlab_tenant, slice_of(bytes, 1000), &l->hash[l->pinned++], &ticket, &l->why) ==
-               ERR_OK);
+        for (size_t i = 0; i < 1000; i++) bytes[i] = store_fixture_byte(l->pinned, i);
+        ENSURE(blobs_put(l->v.blobs, store_fixture_tenant, slice_of(bytes, 1000), &l->hash[l->pinned++], &ticket,
+                         &l->why) == ERR_OK);
     }
     memset(bytes, (int)turn, 2000);
     memcpy(bytes, &turn, sizeof turn);
@@ -91,7 +91,7 @@ static void blob_turn(struct loop *l, struct side *side, uint32_t turn) {
     }
     for (uint32_t i = side->spot_count; i < l->pinned; i++) {
         struct blob_spot at;
-        if (blobs_spot(l->v.blobs, vlab_tenant, &l->hash[i], 0, &at, &l->why) != ERR_OK) break;
+        if (blobs_spot(l->v.blobs, store_fixture_tenant, &l->hash[i], 0, &at, &l->why) != ERR_OK) break;
         if (at.in_memory) break;
         side->spot[i] = at.spot;
         side->spot_count = i + 1;
@@ -99,7 +99,7 @@ static void blob_turn(struct loop *l, struct side *side, uint32_t turn) {
     if (turn % 50 != 49) return;
     uint64_t dropped = 0;
     blobs_sweep_begin(l->v.blobs);
-    for (uint32_t i = 0; i < l->pinned; i++) blobs_mark(l->v.blobs, vlab_tenant, &l->hash[i]);
+    for (uint32_t i = 0; i < l->pinned; i++) blobs_mark(l->v.blobs, store_fixture_tenant, &l->hash[i]);
     while (!blobs_sweep_step(l->v.blobs, 100, &dropped)) {
     }
 }
@@ -115,7 +115,7 @@ static void a_loop_beside_its_thread(void **state) {
     limits_default(&limits);
     limits.pack_bytes = 1 << 20; /* larger than what is pinned: its pack stays where it is */
     limits.vault_reserve_bytes = 0;
-    assert_int_equal(vault_open(&l.v, t.disk, osclock(), osdigest(), &limits, true, &l.why), ERR_OK);
+    assert_int_equal(blob_log_store_open(&l.v, t.disk, osclock(), osdigest(), &limits, true, &l.why), ERR_OK);
     blobs_reader_init(l.v.blobs, &l.blobs);
     joblogs_reader_init(l.v.logs, &l.logs);
     side.disk = t.disk;
@@ -123,11 +123,11 @@ static void a_loop_beside_its_thread(void **state) {
     for (uint32_t turn = 0; turn < TURNS; turn++) {
         log_turn(&l, turn);
         blob_turn(&l, &side, turn);
-        if (vault_kick(&l.v) && turn % 3 == 0) {
-            struct pollfd fd = {.fd = vault_fd(&l.v), .events = POLLIN};
+        if (blob_log_store_kick(&l.v) && turn % 3 == 0) {
+            struct pollfd fd = {.fd = blob_log_store_fd(&l.v), .events = POLLIN};
             (void)poll(&fd, 1, -1);
         }
-        assert_int_equal(vault_take(&l.v, &l.why), ERR_OK);
+        assert_int_equal(blob_log_store_take(&l.v, &l.why), ERR_OK);
     }
     side.stop = true;
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -136,7 +136,7 @@ static void a_loop_beside_its_thread(void **state) {
     assert_true(l.big_count > 1);
     pack_reader_fini(&l.blobs);
     pack_reader_fini(&l.logs);
-    vault_close(&l.v);
+    blob_log_store_close(&l.v);
     tmpdisk_remove(&t);
 }
 

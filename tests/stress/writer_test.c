@@ -20,7 +20,7 @@
 #define APPENDS 3000u
 
 struct busybody {
-    struct jlab lab; /* its own why and head; the journal is shared */
+    struct journal_fixture lab; /* its own why and head; the journal is shared */
     atomic_uint_fast64_t durable;
     atomic_uint_fast64_t snapshot; /* newest, to be trimmed to by the loop */
     atomic_bool stop;
@@ -42,7 +42,7 @@ static void *busybody_main(void *arg) {
         must(file_space(b->lab.journal, &space, &b->lab.why), &b->lab.why);
         if (lsn < last + 100) continue;
         last = lsn;
-        must(jlab_snapshot(&b->lab, lsn, 3000), &b->lab.why);
+        must(journal_fixture_snapshot(&b->lab, lsn, 3000), &b->lab.why);
         b->snapshot = lsn;
     }
     return NULL;
@@ -62,10 +62,10 @@ static void appends_from_two_threads_are_one_chain(void **state) {
     for (uint32_t archive = 0; archive < 2; archive++) {
         struct tmpdisk t;
         tmpdisk_make(&t);
-        struct jlab l;
-        jlab_init(&l, t.disk, SEGMENT);
+        struct journal_fixture l;
+        journal_fixture_init(&l, t.disk, SEGMENT);
         l.options.archive_days = archive;
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         struct writer *w;
         assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         struct busybody b = {.lab = l};
@@ -79,7 +79,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         for (uint32_t i = 0; i < APPENDS; i++) {
             uint64_t lsn = l.head.lsn + 1;
             size_t bytes = test_random_below(&r, i % 50 == 0 ? sizeof payload : 600);
-            jlab_fill(payload, bytes, lsn);
+            journal_fixture_fill(payload, bytes, lsn);
             struct batch batch = {.first_lsn = lsn, .last_lsn = lsn, .epoch = l.head.epoch, .rules = 1,
                                   .time = {l.clock.ms}, .seed = hash_mix(lsn), .records = slice_of(payload, bytes)};
             struct writer_result done;
@@ -122,20 +122,20 @@ static void appends_from_two_threads_are_one_chain(void **state) {
         assert_int_equal(pthread_join(busy, NULL), 0);
         writer_close(w);
         uint64_t head = l.head.lsn;
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         tmpdisk_reopen(&t);
         l.disk = t.disk;
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(l.head.lsn, head);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         tmpdisk_remove(&t);
     }
 }
 
-static void append_one(struct jlab *l, struct writer *w, bool here) {
+static void append_one(struct journal_fixture *l, struct writer *w, bool here) {
     uint8_t payload[3000];
     uint64_t lsn = l->head.lsn + 1;
-    jlab_fill(payload, sizeof payload, lsn);
+    journal_fixture_fill(payload, sizeof payload, lsn);
     struct batch batch = {.first_lsn = lsn, .last_lsn = lsn, .epoch = l->head.epoch, .rules = 1,
                           .time = {l->clock.ms}, .seed = hash_mix(lsn), .records = slice_of(payload, sizeof payload)};
     struct writer_result done;
@@ -151,9 +151,9 @@ static void idleness_seals_the_tail(void **state) {
     for (uint32_t idle = 0; idle < 2; idle++) {
         struct tmpdisk t;
         tmpdisk_make(&t);
-        struct jlab l;
-        jlab_init(&l, t.disk, SEGMENT);
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        struct journal_fixture l;
+        journal_fixture_init(&l, t.disk, SEGMENT);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         struct writer *w;
         struct writer_result done;
         assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
@@ -164,7 +164,7 @@ static void idleness_seals_the_tail(void **state) {
         if (idle) wait_and_take(w, &done);
         if (idle) assert_true(done.seal && done.outcome == JOURNAL_DURABLE);
         writer_close(w);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         struct inspect_report r;
         assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
         assert_int_equal(r.sealed, idle);
@@ -177,9 +177,9 @@ static void a_trim_is_done_beside_the_loop(void **state) {
     (void)state;
     struct tmpdisk t;
     tmpdisk_make(&t);
-    struct jlab l;
-    jlab_init(&l, t.disk, SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, t.disk, SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     struct writer *w;
     struct writer_result done;
     struct writer_trim_result trim;
@@ -193,7 +193,7 @@ static void a_trim_is_done_beside_the_loop(void **state) {
     assert_int_equal(poll(&p, 1, 0), 0);
     assert_true(writer_trim_take(w, &trim));
     assert_int_equal(trim.err, ERR_STATE);
-    assert_int_equal(jlab_snapshot(&l, 190, 100), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 190, 100), ERR_OK);
     writer_trim(w, 0);
     append_one(&l, w, false);
     while (!writer_trim_take(w, &trim)) {
@@ -206,7 +206,7 @@ static void a_trim_is_done_beside_the_loop(void **state) {
     assert_true(r.archived_count > 0);
     assert_int_equal(r.last_lsn, 201);
     writer_close(w);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     tmpdisk_remove(&t);
 }
 
@@ -214,22 +214,22 @@ static void closing_waits_for_what_is_in_flight(void **state) {
     (void)state;
     struct tmpdisk t;
     tmpdisk_make(&t);
-    struct jlab l;
-    jlab_init(&l, t.disk, SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, t.disk, SEGMENT);
     for (uint64_t i = 1; i <= 30; i++) {
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(l.head.lsn, i - 1);
         struct writer *w;
         assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         uint8_t payload[100];
-        jlab_fill(payload, sizeof payload, i);
+        journal_fixture_fill(payload, sizeof payload, i);
         struct batch batch = {.first_lsn = i, .last_lsn = i, .epoch = l.head.epoch, .rules = 1, .time = {l.clock.ms},
                               .seed = hash_mix(i), .records = slice_of(payload, sizeof payload)};
         struct writer_result done;
         assert_false(writer_append(w, l.head.epoch, l.head.lsn, &batch, false, &done));
         assert_true(writer_is_busy(w));
         writer_close(w);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         tmpdisk_reopen(&t);
         l.disk = t.disk;
     }
@@ -245,18 +245,18 @@ static void limit_set(int which, rlim_t to, struct rlimit *ret_was) {
 static void without_descriptors_there_is_no_writer(void **state) {
     (void)state;
     struct tmpdisk t;
-    struct jlab l;
+    struct journal_fixture l;
     struct writer *w;
     struct rlimit was;
     tmpdisk_make(&t);
-    jlab_init(&l, t.disk, SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    journal_fixture_init(&l, t.disk, SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     limit_set(RLIMIT_NOFILE, 0, &was);
     enum err e = writer_open(l.journal, true, &w, &l.why);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
     assert_int_equal(e, ERR_IO);
     assert_non_null(strstr(l.why.text, "eventfd"));
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     tmpdisk_remove(&t);
 }
 
@@ -264,13 +264,13 @@ static void without_descriptors_there_is_no_writer(void **state) {
 static void failures_beside_the_loop_are_met_again(void **state) {
     (void)state;
     struct tmpdisk t;
-    struct jlab l;
+    struct journal_fixture l;
     struct writer *w;
     struct rlimit was;
     uint32_t errands = 0;
     tmpdisk_make(&t);
-    jlab_init(&l, t.disk, SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    journal_fixture_init(&l, t.disk, SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
     limit_set(RLIMIT_FSIZE, SEGMENT / 2, &was);
     assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
@@ -290,7 +290,7 @@ static void failures_beside_the_loop_are_met_again(void **state) {
     assert_true(done.seal);
     assert_int_equal(done.outcome, JOURNAL_FAILED);
     writer_close(w);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     tmpdisk_remove(&t);
 }
 
@@ -305,16 +305,16 @@ static void of_two_trims_the_further_one_is_done(void **state) {
     static const uint64_t expected[] = {90, 0, 0, 60};
     for (uint32_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
         struct tmpdisk t;
-        struct jlab l;
+        struct journal_fixture l;
         struct writer *w;
         struct writer_trim_result trim;
         atomic_bool go = false;
         tmpdisk_make(&t);
-        jlab_init(&l, t.disk, 8 * 4096);
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        journal_fixture_init(&l, t.disk, 8 * 4096);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
         for (uint32_t k = 0; k < 100; k++) append_one(&l, w, true);
-        assert_int_equal(jlab_snapshot(&l, 95, 100), ERR_OK);
+        assert_int_equal(journal_fixture_snapshot(&l, 95, 100), ERR_OK);
         writer_chore(w, house_is_kept_waiting, &go);
         for (uint32_t k = 0; k < 3; k++) writer_trim(w, asked[i][k]);
         go = true;
@@ -331,7 +331,7 @@ static void of_two_trims_the_further_one_is_done(void **state) {
         uint64_t upto = expected[i] ? expected[i] : 95;
         assert_in_range(r.archived_count, upto / 7 - 1, upto / 6);
         writer_close(w);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         tmpdisk_remove(&t);
     }
 }

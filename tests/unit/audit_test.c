@@ -16,7 +16,7 @@ struct moving {
     bool is_restless; /* whatever was listed is gone */
 };
 
-static struct rig rig;
+static struct fixture rig;
 static struct tmpdisk tmp;
 static struct moving moving;
 
@@ -63,13 +63,13 @@ static const struct disk_ops moving_ops = {
 
 static int setup(void **state) {
     static const char *const chain[] = {"a", "b: a"};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     (void)state;
-    rig_init(&rig);
+    fixture_init(&rig);
     tmpdisk_make(&tmp);
-    assert_int_equal(rig_attach(&rig, "w1", 1, 8), ERR_OK);
-    assert_int_equal(rig_submit(&rig, &o, chain, 2), ERR_OK);
-    rig_run_all(&rig, "w1", 1);
+    assert_int_equal(fixture_attach(&rig, "w1", 1, 8), ERR_OK);
+    assert_int_equal(fixture_submit(&rig, &o, chain, 2), ERR_OK);
+    fixture_run_all(&rig, "w1", 1);
     rigdisk_write(&rig, tmp.disk, 1 << 20);
     moving = (struct moving){.disk = {&moving_ops}, .real = tmp.disk};
     return 0;
@@ -78,7 +78,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     tmpdisk_remove(&tmp);
-    rig_fini(&rig);
+    fixture_fini(&rig);
     return 0;
 }
 

@@ -8,54 +8,54 @@
 #include "simdisk.h"
 #include "store_fixture.h"
 
-struct rig {
+struct fixture {
     struct simdisk *sim;
-    struct vlab lab;
+    struct store_fixture lab;
     struct blobs *blobs;
     struct pack_reader reader;
 };
 
-static void rig_open(struct rig *r) {
-    assert_int_equal(vlab_start(&r->lab), ERR_OK);
+static void rig_open(struct fixture *r) {
+    assert_int_equal(store_fixture_start(&r->lab), ERR_OK);
     r->blobs = r->lab.vault.blobs;
     blobs_reader_init(r->blobs, &r->reader);
 }
 
-static void rig_init(struct rig *r) {
+static void fixture_init(struct fixture *r) {
     r->sim = simdisk_new(1);
-    vlab_init(&r->lab, simdisk_disk(r->sim));
+    store_fixture_init(&r->lab, simdisk_disk(r->sim));
     rig_open(r);
 }
 
-static void rig_restart(struct rig *r) {
+static void rig_restart(struct fixture *r) {
     pack_reader_fini(&r->reader);
-    vlab_stop(&r->lab);
+    store_fixture_stop(&r->lab);
     simdisk_crash(r->sim, SIMDISK_DROP_ALL);
     rig_open(r);
 }
 
-static void rig_fini(struct rig *r) {
+static void fixture_fini(struct fixture *r) {
     pack_reader_fini(&r->reader);
-    vlab_stop(&r->lab);
+    store_fixture_stop(&r->lab);
     simdisk_free(r->sim);
 }
 
-static blob_hash put(struct rig *r, const char *tenant, const char *text) {
+static blob_hash put(struct fixture *r, const char *tenant, const char *text) {
     blob_hash hash;
     uint64_t ticket;
     assert_int_equal(blobs_put(r->blobs, slice_str(tenant), slice_str(text), &hash, &ticket, &r->lab.why), ERR_OK);
     return hash;
 }
 
-static enum err get(struct rig *r, const char *tenant, const blob_hash *hash, uint64_t offset, const char *want) {
+static enum err get(struct fixture *r, const char *tenant, const blob_hash *hash, uint64_t offset, const char *want) {
     struct slice s;
     enum err e = blobs_read(r->blobs, &r->reader, slice_str(tenant), hash, offset, &s, &r->lab.why);
     if (e == ERR_OK) assert_true(slice_eq(s, slice_str(want)));
     return e;
 }
 
-static void flush(struct rig *r) {
-    assert_int_equal(vlab_flush(&r->lab), ERR_OK);
+static void flush(struct fixture *r) {
+    assert_int_equal(store_fixture_flush(&r->lab), ERR_OK);
 }
 
 static void a_hash_is_sha_256(void **state) {
@@ -63,8 +63,8 @@ static void a_hash_is_sha_256(void **state) {
     static const uint8_t want[] = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40,
                                    0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
                                    0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     blob_hash hash = put(&r, "acme", "abc");
     assert_memory_equal(hash.at, want, sizeof want);
     uint8_t streamed[DIGEST_BYTES];
@@ -73,13 +73,13 @@ static void a_hash_is_sha_256(void **state) {
     osdigest()->more(run, SLICE("bc"));
     osdigest()->end(run, streamed);
     assert_memory_equal(streamed, want, sizeof want);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_blob_is_shown_when_it_is_durable(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     blob_hash hash;
     uint64_t ticket = 0;
     assert_int_equal(blobs_put(r.blobs, SLICE("acme"), SLICE("#!/bin/sh\n"), &hash, &ticket, &r.lab.why), ERR_OK);
@@ -94,13 +94,13 @@ static void a_blob_is_shown_when_it_is_durable(void **state) {
     assert_int_equal(get(&r, "other", &hash, 0, ""), ERR_NOT_FOUND); /* by tenant */
     rig_restart(&r);
     assert_int_equal(get(&r, "acme", &hash, 0, "#!/bin/sh\n"), ERR_OK);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void many_puts_share_one_sync(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     (void)put(&r, "acme", "the first makes the file");
     flush(&r);
     uint64_t syncs = simdisk_calls(r.sim, SIMDISK_SYNC), writes = simdisk_calls(r.sim, SIMDISK_WRITE);
@@ -112,13 +112,13 @@ static void many_puts_share_one_sync(void **state) {
     flush(&r);
     assert_int_equal(simdisk_calls(r.sim, SIMDISK_SYNC) - syncs, 1);
     assert_int_equal(simdisk_calls(r.sim, SIMDISK_WRITE) - writes, 1);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_blob_that_is_there_is_not_written_again(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     blob_hash one = put(&r, "acme", "same");
     uint64_t first = 0, again = 0;
     assert_int_equal(blobs_put(r.blobs, SLICE("acme"), SLICE("same"), &one, &first, &r.lab.why), ERR_OK);
@@ -132,25 +132,26 @@ static void a_blob_that_is_there_is_not_written_again(void **state) {
     struct packs_stats s;
     blobs_stats(r.blobs, &s);
     assert_int_equal(s.entries, 1);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void large_blobs_have_their_own_file_and_any_range(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     static const uint64_t sizes[] = {65536, 65537, 131072, 300001};
-    for (uint32_t i = 0; i < 4; i++) assert_int_equal(vlab_blob(&r.lab, 1 + 2 * i, sizes[i]), ERR_OK);
+    for (uint32_t i = 0; i < 4; i++) assert_int_equal(store_fixture_blob(&r.lab, 1 + 2 * i, sizes[i]), ERR_OK);
     flush(&r);
     for (uint32_t i = 0; i < 4; i++) assert_true(r.lab.blob_acked[1 + 2 * i]);
     rig_restart(&r);
-    vlab_check(&r.lab);
+    store_fixture_check(&r.lab);
     for (uint64_t at = 0; at < 300001; at += 1013) {
         struct slice s;
-        assert_int_equal(blobs_read(r.blobs, &r.reader, vlab_tenant, &r.lab.blob_hash[7], at, &s, &r.lab.why), ERR_OK);
-        assert_int_equal(s.ptr[0], vlab_byte(7, at));
+        assert_int_equal(blobs_read(r.blobs, &r.reader, store_fixture_tenant, &r.lab.blob_hash[7], at, &s, &r.lab.why),
+                         ERR_OK);
+        assert_int_equal(s.ptr[0], store_fixture_byte(7, at));
     }
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static uint32_t files(struct simdisk *s, bool unborn) {
@@ -165,8 +166,8 @@ static uint32_t files(struct simdisk *s, bool unborn) {
 
 static void a_large_blob_put_twice_is_kept_once(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     struct blob_put *two[2];
     blob_hash hash;
     uint64_t bytes;
@@ -184,13 +185,13 @@ static void a_large_blob_put_twice_is_kept_once(void **state) {
     assert_int_equal(files(r.sim, false), 1);
     assert_int_equal(files(r.sim, true), 0);
     assert_true(simdisk_used(r.sim) < 20000); /* it compresses */
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_put_that_is_dropped_leaves_nothing(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     static uint8_t content[200000];
     for (uint32_t i = 0; i < 4; i++) {
         struct blob_put *p;
@@ -203,13 +204,13 @@ static void a_put_that_is_dropped_leaves_nothing(void **state) {
     }
     assert_int_equal(files(r.sim, true), 0);
     assert_int_equal(files(r.sim, false), 0);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_put_that_a_crash_cut_off_leaves_nothing(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     static uint8_t content[200000];
     struct blob_put *p;
     assert_int_equal(blob_put_begin(r.blobs, SLICE("acme"), &p, &r.lab.why), ERR_OK);
@@ -217,18 +218,18 @@ static void a_put_that_a_crash_cut_off_leaves_nothing(void **state) {
     flush(&r);
     assert_int_equal(files(r.sim, true), 1);
     pack_reader_fini(&r.reader);
-    vlab_stop(&r.lab);
+    store_fixture_stop(&r.lab);
     simdisk_crash(r.sim, SIMDISK_KEEP_ALL);
     rig_open(&r);
     assert_int_equal(files(r.sim, true), 0);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void limits_are_refused_by_name(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     r.sim = simdisk_new(1);
-    vlab_init(&r.lab, simdisk_disk(r.sim));
+    store_fixture_init(&r.lab, simdisk_disk(r.sim));
     r.lab.limits.blobs_max = 2;
     r.lab.limits.blob_bytes_max = 100000;
     r.lab.limits.vault_pending_bytes_max = 150000;
@@ -253,15 +254,15 @@ static void limits_are_refused_by_name(void **state) {
     assert_int_equal(blob_put_part(q, slice_of(content, 90000), &r.lab.why), ERR_OK);
     blob_put_drop(p);
     blob_put_drop(q);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void the_journals_space_is_left_alone(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     r.sim = simdisk_new(1);
     simdisk_budget_set(r.sim, 200000);
-    vlab_init(&r.lab, simdisk_disk(r.sim));
+    store_fixture_init(&r.lab, simdisk_disk(r.sim));
     r.lab.limits.vault_reserve_bytes = 150000;
     rig_open(&r);
     enum err e = ERR_OK;
@@ -275,19 +276,19 @@ static void the_journals_space_is_left_alone(void **state) {
     }
     assert_int_equal(e, ERR_NO_SPACE);
     assert_true(simdisk_used(r.sim) <= 50000 && simdisk_used(r.sim) > 30000);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 /* What a tenant has and what it has coming count; what was dropped or swept does not. */
 static void a_tenant_has_its_share(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     static uint8_t content[90000];
     struct blob_put *p;
     blob_hash hash;
     uint64_t ticket, dropped = 0;
     r.sim = simdisk_new(1);
-    vlab_init(&r.lab, simdisk_disk(r.sim));
+    store_fixture_init(&r.lab, simdisk_disk(r.sim));
     r.lab.limits.blob_tenant_bytes_max = 100000;
     rig_open(&r);
     (void)put(&r, "acme", "1234567890");
@@ -309,15 +310,15 @@ static void a_tenant_has_its_share(void **state) {
     while (!blobs_sweep_step(r.blobs, 10, &dropped)) continue;
     assert_int_equal(dropped, 1);
     assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 100000, &r.lab.why), ERR_OK);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void one_of_several_tenants_has_not_the_whole_disk(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     r.sim = simdisk_new(1);
     simdisk_budget_set(r.sim, 1000000);
-    vlab_init(&r.lab, simdisk_disk(r.sim));
+    store_fixture_init(&r.lab, simdisk_disk(r.sim));
     r.lab.limits.vault_reserve_bytes = 200000;
     r.lab.limits.blob_tenant_share = 50;
     rig_open(&r);
@@ -326,7 +327,7 @@ static void one_of_several_tenants_has_not_the_whole_disk(void **state) {
     assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 700000, &r.lab.why), ERR_LIMIT);
     assert_non_null(strstr(r.lab.why.text, "blob_tenant_share"));
     assert_int_equal(blobs_admit(r.blobs, SLICE("acme"), 350000, &r.lab.why), ERR_OK);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 struct listing {
@@ -344,8 +345,8 @@ static void list_add(void *ctx, const blob_hash *hash, uint64_t bytes) {
 
 static void blobs_are_listed_by_cursor(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     for (uint32_t i = 0; i < 50; i++) {
         char text[32];
         (void)snprintf(text, sizeof text, "number %02u", i);
@@ -359,10 +360,10 @@ static void blobs_are_listed_by_cursor(void **state) {
     assert_int_equal(l.count, 25);
     assert_int_equal(l.bytes, 25 * 9);
     assert_int_equal(blobs_list(r.blobs, SLICE("nobody"), NULL, 7, list_add, &l), 0);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
-static uint64_t sweep(struct rig *r) {
+static uint64_t sweep(struct fixture *r) {
     uint64_t dropped = 0;
     while (!blobs_sweep_step(r->blobs, 3, &dropped)) {
     }
@@ -371,8 +372,8 @@ static uint64_t sweep(struct rig *r) {
 
 static void what_a_reference_names_is_never_swept(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     blob_hash a = put(&r, "acme", "a"), b = put(&r, "acme", "b"), c = put(&r, "other", "a");
     flush(&r);
     r.lab.clock.ms += 10;
@@ -394,14 +395,14 @@ static void what_a_reference_names_is_never_swept(void **state) {
     blobs_sweep_begin(r.blobs);
     blobs_mark(r.blobs, SLICE("acme"), &a);
     assert_int_equal(sweep(&r), 3);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 /* Its client has not been answered yet. */
 static void a_put_that_was_not_taken_is_not_swept(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     static uint8_t content[70000];
     struct blob_put *p[2];
     for (uint32_t i = 0; i < 2; i++) {
@@ -421,14 +422,14 @@ static void a_put_that_was_not_taken_is_not_swept(void **state) {
     }
     blobs_sweep_begin(r.blobs);
     assert_int_equal(sweep(&r), 2);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_young_blob_is_not_swept(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     r.sim = simdisk_new(1);
-    vlab_init(&r.lab, simdisk_disk(r.sim));
+    store_fixture_init(&r.lab, simdisk_disk(r.sim));
     r.lab.limits.blob_grace_ms = 1000;
     rig_open(&r);
     (void)put(&r, "acme", "a");
@@ -442,15 +443,15 @@ static void a_young_blob_is_not_swept(void **state) {
     }
     blobs_sweep_begin(r.blobs);
     assert_int_equal(sweep(&r), 1);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void packs_without_life_are_removed_and_half_dead_ones_move(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     for (uint32_t i = 0; i < 60; i += 1) {
-        assert_int_equal(vlab_blob(&r.lab, i, 4000 + i), ERR_OK);
+        assert_int_equal(store_fixture_blob(&r.lab, i, 4000 + i), ERR_OK);
         flush(&r);
     }
     uint64_t before = simdisk_used(r.sim);
@@ -458,7 +459,7 @@ static void packs_without_life_are_removed_and_half_dead_ones_move(void **state)
     assert_true(packs_before >= 3);
     r.lab.clock.ms += 10;
     blobs_sweep_begin(r.blobs);
-    for (uint32_t i = 0; i < 60; i += 10) blobs_mark(r.blobs, vlab_tenant, &r.lab.blob_hash[i]);
+    for (uint32_t i = 0; i < 60; i += 10) blobs_mark(r.blobs, store_fixture_tenant, &r.lab.blob_hash[i]);
     assert_int_equal(sweep(&r), 54);
     for (uint32_t i = 0; i < 60; i++)
         if (i % 10 != 0) r.lab.blob_bytes[i] = 0, r.lab.blob_acked[i] = false;
@@ -468,18 +469,18 @@ static void packs_without_life_are_removed_and_half_dead_ones_move(void **state)
     assert_true(s.moved > 0);
     assert_true(simdisk_used(r.sim) * 2 < before);
     assert_true(files(r.sim, false) < packs_before);
-    vlab_check(&r.lab);
+    store_fixture_check(&r.lab);
     assert_true(r.lab.bytes_checked >= 6 * 4000);
     rig_restart(&r);
-    vlab_check(&r.lab);
-    rig_fini(&r);
+    store_fixture_check(&r.lab);
+    fixture_fini(&r);
 }
 
 static void a_large_blob_swept_gives_its_file_back(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
-    assert_int_equal(vlab_blob(&r.lab, 3, 200000), ERR_OK);
+    struct fixture r;
+    fixture_init(&r);
+    assert_int_equal(store_fixture_blob(&r.lab, 3, 200000), ERR_OK);
     flush(&r);
     assert_int_equal(files(r.sim, false), 1);
     rig_restart(&r);
@@ -488,26 +489,26 @@ static void a_large_blob_swept_gives_its_file_back(void **state) {
     assert_int_equal(sweep(&r), 1);
     flush(&r);
     assert_int_equal(files(r.sim, false), 0);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 /* Damage in a pack whose footer is gone: what it held may be missing, and that is said. */
 static void a_lost_index_entry_is_not_called_absent(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     blob_hash a = put(&r, "acme", "in the first flush");
     flush(&r);
     (void)put(&r, "acme", "in the second flush");
     flush(&r);
     pack_reader_fini(&r.reader);
-    vlab_stop(&r.lab);
+    store_fixture_stop(&r.lab);
     simdisk_flip_bit(r.sim, "blobs/0000000000000001.pack", PACK_ALIGN + PACK_BLOCK_HEADER_BYTES + 3, 1);
     rig_open(&r);
     assert_int_equal(get(&r, "acme", &a, 0, ""), ERR_CORRUPT);
     assert_non_null(strstr(r.lab.why.text, "0000000000000001.pack: damaged at byte 4096"));
     assert_int_equal(blobs_damage(r.blobs, &r.lab.why), ERR_CORRUPT);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 int main(void) {

@@ -8,7 +8,7 @@
 #define FAN 9000u
 
 /* One root and FAN children, in one submit. `kind` is the option set of the children. */
-static void submit_fan(struct rig *r, const struct options *root, const struct options *child) {
+static void submit_fan(struct fixture *r, const struct options *root, const struct options *child) {
     struct options sets[2] = {*root, *child};
     char(*names)[16] = calloc(FAN + 1, sizeof *names);
     struct job_spec *specs = calloc(FAN + 1, sizeof *specs);
@@ -20,13 +20,13 @@ static void submit_fan(struct rig *r, const struct options *root, const struct o
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, 2, specs, FAN + 1, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     free(specs);
     free(names);
 }
 
 /* FAN jobs that depend on nothing. */
-static void submit_loose(struct rig *r, const struct options *o) {
+static void submit_loose(struct fixture *r, const struct options *o) {
     char(*names)[16] = calloc(FAN, sizeof *names);
     struct job_spec *specs = calloc(FAN, sizeof *specs);
     for (uint32_t i = 0; i < FAN; i++) {
@@ -35,27 +35,27 @@ static void submit_loose(struct rig *r, const struct options *o) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){o, 1, specs, FAN, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     free(specs);
     free(names);
 }
 
-static uint32_t count(const struct rig *r, uint64_t flow, enum job_state state) {
-    return rig_flow(r, flow).by_state[state];
+static uint32_t count(const struct fixture *r, uint64_t flow, enum job_state state) {
+    return fixture_flow(r, flow).by_state[state];
 }
 
 /* One command without the rest of its pass: the engine is left in the middle of the consequence. */
-static void command_only(struct rig *r, struct command *cmd) {
+static void command_only(struct fixture *r, struct command *cmd) {
     cmd->token = ++r->token;
     cmd->principal = SLICE("tester");
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, cmd);
-    rig_flush(r);
+    fixture_flush(r);
     assert_int_equal(r->reply.err, ERR_OK);
     assert_true(engine_has_work(r->engine));
 }
 
-static void expect_busy(struct rig *r, uint64_t flow) {
+static void expect_busy(struct fixture *r, uint64_t flow) {
     struct command cancel = {.kind = CMD_CANCEL}, retry = {.kind = CMD_RETRY};
     cancel.as.cancel = (struct cmd_cancel){.flow = {flow}, .whole = true};
     retry.as.job = ref_of(flow, 0);
@@ -64,35 +64,35 @@ static void expect_busy(struct rig *r, uint64_t flow) {
         both[i]->token = ++r->token;
         engine_begin(r->engine, &r->in);
         engine_command(r->engine, both[i]);
-        rig_flush(r);
+        fixture_flush(r);
         assert_int_equal(r->reply.err, ERR_BUSY);
     }
 }
 
-static void one_pass(struct rig *r) {
+static void one_pass(struct fixture *r) {
     engine_begin(r->engine, &r->in);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
 }
 
 /* Goes on until nothing is left, one record per batch, with a crash at the beginning, in the middle and at the end;
  * every state on the way is checked. */
-static void settle(struct rig *r) {
+static void settle(struct fixture *r) {
     int64_t records_max = r->limits.batch_records_max;
     r->limits.batch_records_max = 0; /* below what anyone may set: a batch is full with its first record */
-    rig_crash(r);
+    fixture_crash(r);
     for (uint32_t steps = 0; engine_has_work(r->engine); steps++) {
-        rig_check_digests(r);
-        if (steps == 1) rig_crash(r);
+        fixture_check_digests(r);
+        if (steps == 1) fixture_crash(r);
         uint64_t lsn = engine_lsn(r->engine);
         one_pass(r);
         assert_true(engine_lsn(r->engine) <= lsn + 1);
         assert_true(steps < 100);
     }
-    rig_check_digests(r);
+    fixture_check_digests(r);
     r->limits.batch_records_max = records_max;
-    rig_crash(r);
-    rig_check_digests(r);
+    fixture_crash(r);
+    fixture_check_digests(r);
 }
 
 static struct command done(uint64_t flow, uint32_t exit_code, uint32_t attempt) {
@@ -106,49 +106,49 @@ static struct command done(uint64_t flow, uint32_t exit_code, uint32_t attempt) 
     return cmd;
 }
 
-static void fan_that_fails(struct rig *r) {
-    struct options o = rig_options();
+static void fan_that_fails(struct fixture *r) {
+    struct options o = fixture_options();
     o.retries = 0;
     submit_fan(r, &o, &o);
-    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(fixture_attach(r, "w", 1, 1));
     struct command cmd = done(1, 1, 1);
     command_only(r, &cmd);
 }
 
 static void failure(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     fan_that_fails(r);
     assert_int_equal(count(r, 1, JOB_FAILED), 1 + 4096);
-    assert_true(rig_flow(r, 1).settling);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_RUNNING);
+    assert_true(fixture_flow(r, 1).settling);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_RUNNING);
     expect_busy(r, 1);
     settle(r);
     assert_int_equal(count(r, 1, JOB_FAILED), FAN + 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
-    assert_int_equal(rig_counts(r).dead_letters, 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_int_equal(fixture_counts(r).dead_letters, 1);
 }
 
 /* A crash after each single record of the consequence: a restored engine goes on where the dead one stopped. */
 static void failure_with_a_crash_after_every_step(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     fan_that_fails(r);
     r->limits.batch_records_max = 1;
-    for (int i = 0; i < 6 && engine_has_work(r->engine); i++) rig_crash(r);
+    for (int i = 0; i < 6 && engine_has_work(r->engine); i++) fixture_crash(r);
     assert_int_equal(count(r, 1, JOB_FAILED), FAN + 1);
 }
 
 static void retry(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     fan_that_fails(r);
     settle(r);
     struct command cmd = {.kind = CMD_RETRY};
     cmd.as.job = ref_of(1, 0);
     command_only(r, &cmd);
-    assert_int_equal(rig_why(r, 1, 0).block, BLOCK_SETTLING); /* ready, and for a moment not to be given away */
+    assert_int_equal(fixture_why(r, 1, 0).block, BLOCK_SETTLING); /* ready, and for a moment not to be given away */
     expect_busy(r, 1);
     settle(r);
     assert_int_equal(count(r, 1, JOB_WAITING), FAN);
-    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(fixture_attach(r, "w", 1, 1));
     cmd = done(1, 0, 2);
     command_only(r, &cmd);
     assert_int_equal(count(r, 1, JOB_READY), 4096);
@@ -157,7 +157,7 @@ static void retry(void **state) {
 }
 
 static void rerun(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     fan_that_fails(r);
     settle(r);
     struct command cmd = {.kind = CMD_RERUN};
@@ -169,8 +169,8 @@ static void rerun(void **state) {
 }
 
 static void cancel(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     submit_fan(r, &o, &o);
     struct command cmd = {.kind = CMD_CANCEL};
     cmd.as.cancel = (struct cmd_cancel){.flow = {1}, .whole = true};
@@ -178,73 +178,73 @@ static void cancel(void **state) {
     assert_int_equal(count(r, 1, JOB_CANCELLED), 4096);
     settle(r);
     assert_int_equal(count(r, 1, JOB_CANCELLED), FAN + 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_CANCELLED);
-    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_CANCELLED);
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
 }
 
 static void cancel_of_running_jobs(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     submit_loose(r, &o);
-    assert_ok(rig_attach(r, "w", 1, 9000));
+    assert_ok(fixture_attach(r, "w", 1, 9000));
     assert_int_equal(count(r, 1, JOB_DISPATCHED), FAN);
     struct command cmd = {.kind = CMD_CANCEL};
     cmd.as.cancel = (struct cmd_cancel){.flow = {1}, .whole = true};
     command_only(r, &cmd);
     settle(r);
-    rig_tick(r, r->limits.lease_ms);
+    fixture_tick(r, r->limits.lease_ms);
     assert_int_equal(count(r, 1, JOB_CANCELLED), FAN);
 }
 
 static void resume(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     submit_loose(r, &o);
-    assert_ok(rig_pause(r, PAUSE_FLOW, 1, NULL, true));
-    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(fixture_pause(r, PAUSE_FLOW, 1, NULL, true));
+    assert_ok(fixture_attach(r, "w", 1, 1));
     struct command cmd = {.kind = CMD_PAUSE};
     cmd.as.pause = (struct cmd_pause){.scope = PAUSE_FLOW, .flow = {1}, .on = false};
     command_only(r, &cmd);
-    assert_int_equal(rig_why(r, 1, FAN - 1).block, BLOCK_SETTLING);
+    assert_int_equal(fixture_why(r, 1, FAN - 1).block, BLOCK_SETTLING);
     settle(r);
     assert_int_equal(count(r, 1, JOB_READY) + count(r, 1, JOB_DISPATCHED), FAN);
 }
 
 /* What others send while a consequence is under way is served between its steps. */
 static void others_go_on_meanwhile(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     fan_that_fails(r);
-    struct options o = rig_options();
-    assert_ok(rig_submit(r, &o, (const char *[]){"quick"}, 1));
-    assert_int_equal(rig_state(r, 2, 0), JOB_DISPATCHED);
+    struct options o = fixture_options();
+    assert_ok(fixture_submit(r, &o, (const char *[]){"quick"}, 1));
+    assert_int_equal(fixture_state(r, 2, 0), JOB_DISPATCHED);
     settle(r);
 }
 
 /* Jobs end while a sweep is under way: a retry of the root, and a second root that ends in the middle. */
 static void an_end_in_the_middle_of_a_sweep(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.retries = 0;
     submit_fan(r, &o, &o);
-    assert_ok(rig_submit(r, &o, (const char *[]){"other", "child: other 1/root"}, 2));
-    assert_ok(rig_attach(r, "w", 1, 2));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"other", "child: other 1/root"}, 2));
+    assert_ok(fixture_attach(r, "w", 1, 2));
     struct command cmd = done(1, 1, 1);
     command_only(r, &cmd);
-    rig_check_digests(r);
-    assert_ok(rig_exit(r, "w", ref_of(2, 0), 1, 1));
+    fixture_check_digests(r);
+    assert_ok(fixture_exit(r, "w", ref_of(2, 0), 1, 1));
     settle(r);
-    assert_int_equal(rig_flow(r, 2).state, FLOW_FAILED);
+    assert_int_equal(fixture_flow(r, 2).state, FLOW_FAILED);
     cmd = (struct command){.kind = CMD_RERUN};
     cmd.as.flow.v = 1;
     command_only(r, &cmd);
-    assert_ok(rig_rerun(r, 2));
+    assert_ok(fixture_rerun(r, 2));
     settle(r);
 }
 
 /* Two long consequences at once take turns, oldest first, also after a restart. */
 static void two_at_once(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     submit_fan(r, &o, &o);
     submit_fan(r, &o, &o);
     struct command cmd = {.kind = CMD_CANCEL};
@@ -252,16 +252,16 @@ static void two_at_once(void **state) {
         cmd.as.cancel = (struct cmd_cancel){.flow = {f}, .whole = true};
         command_only(r, &cmd);
     }
-    rig_check_digests(r);
-    rig_crash(r);
+    fixture_check_digests(r);
+    fixture_crash(r);
     settle(r);
-    assert_int_equal(rig_counts(r).by_state[JOB_CANCELLED], 2 * (FAN + 1));
+    assert_int_equal(fixture_counts(r).by_state[JOB_CANCELLED], 2 * (FAN + 1));
 }
 
 /* A fan whose children have children: breadth first, cut inside the second level. */
 static void two_levels(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.retries = 0;
     submit_fan(r, &o, &o);
     char(*names)[32] = calloc(3000, sizeof *names);
@@ -270,10 +270,10 @@ static void two_levels(void **state) {
         (void)snprintf(names[i], sizeof names[i], "k%u: j%u j%u", i, i + 1, i + 4000);
         jobs[i] = names[i];
     }
-    assert_ok(rig_add(r, 1, &o, jobs, 3000, false));
+    assert_ok(fixture_add(r, 1, &o, jobs, 3000, false));
     free(names);
     free(jobs);
-    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(fixture_attach(r, "w", 1, 1));
     struct command cmd = done(1, 1, 1);
     command_only(r, &cmd);
     settle(r);
@@ -282,17 +282,17 @@ static void two_levels(void **state) {
 
 /* Jobs added while their parent has ended and has yet to tell its children. */
 static void added_below_a_parent_that_is_still_telling(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     fan_that_fails(r);
-    struct options o = rig_options();
+    struct options o = fixture_options();
     struct parent_ref parents[] = {{.name = SLICE("root")}, {.name = SLICE("j9000")}};
     struct job_spec spec = {.name = SLICE("late"), .parents = parents, .parent_count = 2};
     struct command cmd = {.kind = CMD_ADD, .tenant = SLICE("acme")};
     cmd.as.add = (struct cmd_add){.flow = {1}, .jobs = {&o, 1, &spec, 1, false}};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
-    rig_flush(r);
-    assert_int_equal(rig_state(r, 1, FAN + 1), JOB_FAILED); /* its end is known: nothing to wait for */
+    fixture_flush(r);
+    assert_int_equal(fixture_state(r, 1, FAN + 1), JOB_FAILED); /* its end is known: nothing to wait for */
     /* and one in another flow: the parent is over, but counts as open until it has told everyone */
     parents[0].flow.v = 1;
     struct command submit = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
@@ -300,20 +300,20 @@ static void added_below_a_parent_that_is_still_telling(void **state) {
     submit.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &submit);
-    rig_flush(r);
-    assert_int_equal(rig_state(r, 2, 0), JOB_WAITING);
+    fixture_flush(r);
+    assert_int_equal(fixture_state(r, 2, 0), JOB_WAITING);
     settle(r);
-    assert_int_equal(rig_state(r, 1, FAN + 1), JOB_FAILED);
-    assert_int_equal(rig_state(r, 2, 0), JOB_FAILED);
+    assert_int_equal(fixture_state(r, 1, FAN + 1), JOB_FAILED);
+    assert_int_equal(fixture_state(r, 2, 0), JOB_FAILED);
 }
 
 /* Three flows resume at once: more steps than one pass has. Nothing is given away of the one that is not through. */
 static void dispatch_waits_for_a_sweep(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     for (uint64_t f = 1; f <= 3; f++) {
         submit_loose(r, &o);
-        assert_ok(rig_pause(r, PAUSE_FLOW, f, NULL, true));
+        assert_ok(fixture_pause(r, PAUSE_FLOW, f, NULL, true));
     }
     engine_begin(r->engine, &r->in);
     struct command attach = {.kind = CMD_ATTACH};
@@ -325,39 +325,39 @@ static void dispatch_waits_for_a_sweep(void **state) {
         engine_command(r->engine, &cmd);
     }
     engine_finish(r->engine);
-    rig_flush(r);
-    assert_true(rig_flow(r, 1).settling);
+    fixture_flush(r);
+    assert_true(fixture_flow(r, 1).settling);
     assert_int_equal(count(r, 1, JOB_DISPATCHED), 0);
-    rig_tick(r, 0);
+    fixture_tick(r, 0);
     assert_int_equal(count(r, 1, JOB_DISPATCHED), 1);
 }
 
 static void a_flow_without_jobs_can_be_cancelled(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
-    assert_ok(rig_submit_sets(r, &o, 1, NULL, 0, true));
-    assert_int_equal(rig_flow(r, 1).state, FLOW_RUNNING);
-    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
-    assert_int_not_equal(rig_flow(r, 1).state, FLOW_RUNNING); /* none of its jobs ended badly */
-    assert_false(rig_flow(r, 1).settling);
+    struct fixture *r = *state;
+    struct options o = fixture_options();
+    assert_ok(fixture_submit_sets(r, &o, 1, NULL, 0, true));
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_RUNNING);
+    assert_ok(fixture_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_int_not_equal(fixture_flow(r, 1).state, FLOW_RUNNING); /* none of its jobs ended badly */
+    assert_false(fixture_flow(r, 1).settling);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(failure),
-        RIG_TEST(failure_with_a_crash_after_every_step),
-        RIG_TEST(retry),
-        RIG_TEST(rerun),
-        RIG_TEST(cancel),
-        RIG_TEST(cancel_of_running_jobs),
-        RIG_TEST(resume),
-        RIG_TEST(others_go_on_meanwhile),
-        RIG_TEST(an_end_in_the_middle_of_a_sweep),
-        RIG_TEST(two_at_once),
-        RIG_TEST(two_levels),
-        RIG_TEST(added_below_a_parent_that_is_still_telling),
-        RIG_TEST(dispatch_waits_for_a_sweep),
-        RIG_TEST(a_flow_without_jobs_can_be_cancelled),
+        FIXTURE_TEST(failure),
+        FIXTURE_TEST(failure_with_a_crash_after_every_step),
+        FIXTURE_TEST(retry),
+        FIXTURE_TEST(rerun),
+        FIXTURE_TEST(cancel),
+        FIXTURE_TEST(cancel_of_running_jobs),
+        FIXTURE_TEST(resume),
+        FIXTURE_TEST(others_go_on_meanwhile),
+        FIXTURE_TEST(an_end_in_the_middle_of_a_sweep),
+        FIXTURE_TEST(two_at_once),
+        FIXTURE_TEST(two_levels),
+        FIXTURE_TEST(added_below_a_parent_that_is_still_telling),
+        FIXTURE_TEST(dispatch_waits_for_a_sweep),
+        FIXTURE_TEST(a_flow_without_jobs_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

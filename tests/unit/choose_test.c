@@ -3,25 +3,25 @@
 
 #include "engine_fixture.h"
 
-static uint64_t submit(struct rig *r, const struct options *o) {
+static uint64_t submit(struct fixture *r, const struct options *o) {
     const char *jobs[] = {"a"};
-    assert_ok(rig_submit(r, o, jobs, 1));
+    assert_ok(fixture_submit(r, o, jobs, 1));
     return r->reply.flow.v;
 }
 
-static void attach(struct rig *r, const char *id, const struct worker_info *info) {
+static void attach(struct fixture *r, const char *id, const struct worker_info *info) {
     struct worker_info full = *info;
     if (full.slots == 0) full.slots = 2;
-    assert_ok(rig_attach_as(r, id, 1, &full));
+    assert_ok(fixture_attach_as(r, id, 1, &full));
 }
 
-#define assert_on(r, flow, worker) assert_string_equal(rig_worker_of(r, flow, 0), worker)
+#define assert_on(r, flow, worker) assert_string_equal(fixture_worker_of(r, flow, 0), worker)
 
 /* ---- what a job asks for ---- */
 
 static void pool(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.demand.pool = SLICE("gpu");
     attach(r, "plain", &(struct worker_info){0});
     uint64_t flow = submit(r, &o);
@@ -31,34 +31,34 @@ static void pool(void **state) {
 }
 
 static void topic(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.demand.pool = slice_of(NULL, 0);
     o.demand.topic = SLICE("mail");
     attach(r, "one", &(struct worker_info){.pool = SLICE("p1"), .slots = 1});
     attach(r, "two", &(struct worker_info){.pool = SLICE("p2"), .slots = 1});
     uint64_t first = submit(r, &o);
-    assert_int_equal(rig_why(r, first, 0).block, BLOCK_NO_POOL_MAPPING);
-    assert_ok(rig_topic(r, "mail", "p2", NULL));
+    assert_int_equal(fixture_why(r, first, 0).block, BLOCK_NO_POOL_MAPPING);
+    assert_ok(fixture_topic(r, "mail", "p2", NULL));
     assert_on(r, first, "two");
     uint64_t second = submit(r, &o);
     assert_on(r, second, "");
-    assert_ok(rig_topic(r, "mail", "p2", "p1")); /* changed: replaces */
+    assert_ok(fixture_topic(r, "mail", "p2", "p1")); /* changed: replaces */
     assert_on(r, second, "one");
-    rig_check_digests(r);
-    assert_ok(rig_topic(r, "mail", NULL, NULL)); /* removed */
-    assert_ok(rig_topic(r, "never", NULL, NULL));
-    assert_int_equal(rig_why(r, submit(r, &o), 0).block, BLOCK_NO_POOL_MAPPING);
+    fixture_check_digests(r);
+    assert_ok(fixture_topic(r, "mail", NULL, NULL)); /* removed */
+    assert_ok(fixture_topic(r, "never", NULL, NULL));
+    assert_int_equal(fixture_why(r, submit(r, &o), 0).block, BLOCK_NO_POOL_MAPPING);
 }
 
 static void capabilities_and_labels(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct name_item wants[] = {{SLICE("cuda")}, {SLICE("avx")}}, has_one[] = {{SLICE("avx")}},
                      has_all[] = {{SLICE("zfs")}, {SLICE("cuda")}, {SLICE("avx")}, {SLICE("bzip")}};
     struct label zone[] = {{SLICE("zone"), SLICE("eu")}}, other_zone[] = {{SLICE("zone"), SLICE("us")}},
                  more[] = {{SLICE("zone"), SLICE("eu")}, {SLICE("disk"), SLICE("ssd")}},
                  unlike[] = {{SLICE("area"), SLICE("eu")}};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.demand.capabilities = (struct tlv_list){wants, 2};
     o.demand.labels = (struct tlv_list){zone, 1};
     uint64_t flow = submit(r, &o);
@@ -67,7 +67,7 @@ static void capabilities_and_labels(void **state) {
     attach(r, "elsewhere", &(struct worker_info){.capabilities = {has_all, 4}, .labels = {other_zone, 1}});
     attach(r, "unlabelled", &(struct worker_info){.capabilities = {has_all, 4}, .labels = {unlike, 1}});
     assert_on(r, flow, "");
-    assert_int_equal(rig_why(r, flow, 0).block, BLOCK_CAPABILITY);
+    assert_int_equal(fixture_why(r, flow, 0).block, BLOCK_CAPABILITY);
     attach(r, "right", &(struct worker_info){.capabilities = {has_all, 4}, .labels = {more, 2}});
     assert_on(r, flow, "right");
 }
@@ -76,8 +76,8 @@ static void capabilities_and_labels(void **state) {
  * classes in one round as well. */
 static void few_of_many_fit(void **state) {
     enum { OTHERS = 12, OURS = 3, SLOTS = 4, FLOWS = OURS * SLOTS };
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     uint64_t flows[FLOWS];
     uint32_t given[OURS] = {0};
     char name[8];
@@ -90,48 +90,48 @@ static void few_of_many_fit(void **state) {
         attach(r, name, &(struct worker_info){.slots = SLOTS});
     }
     for (uint32_t i = 0; i < OURS; i++) flows[i] = submit(r, &o);
-    assert_ok(rig_pool(r, "default", POOL_INACTIVE, false, NULL));
+    assert_ok(fixture_pool(r, "default", POOL_INACTIVE, false, NULL));
     for (uint32_t i = OURS; i < FLOWS; i++) {
         o.priority = i % 2 + 1; /* a class each */
         flows[i] = submit(r, &o);
         assert_on(r, flows[i], "");
     }
-    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, NULL));
+    assert_ok(fixture_pool(r, "default", POOL_ACTIVE, false, NULL));
     for (uint32_t i = 0; i < FLOWS; i++) {
-        const char *worker = rig_worker_of(r, flows[i], 0);
+        const char *worker = fixture_worker_of(r, flows[i], 0);
         assert_int_equal(worker[0], 'd');
         given[worker[1] - '0']++;
         for (uint32_t d = 0; d < OURS && i == OURS - 1; d++) assert_int_equal(given[d], 1);
     }
     for (uint32_t d = 0; d < OURS; d++) assert_int_equal(given[d], SLOTS);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void a_pool_may_say_what_it_offers(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct name_item cuda[] = {{SLICE("cuda")}};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.demand.capabilities = (struct tlv_list){cuda, 1};
-    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, "avx"));
+    assert_ok(fixture_pool(r, "default", POOL_ACTIVE, false, "avx"));
     attach(r, "w", &(struct worker_info){.capabilities = {cuda, 1}});
     uint64_t flow = submit(r, &o);
-    assert_int_equal(rig_why(r, flow, 0).block, BLOCK_CAPABILITY);
-    assert_ok(rig_pool(r, "default", POOL_ACTIVE, false, "cuda"));
+    assert_int_equal(fixture_why(r, flow, 0).block, BLOCK_CAPABILITY);
+    assert_ok(fixture_pool(r, "default", POOL_ACTIVE, false, "cuda"));
     assert_on(r, flow, "w");
 }
 
 static void a_worker_serves_one_tenant(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     attach(r, "other", &(struct worker_info){.tenant = SLICE("globex"), .slots = 5});
     uint64_t flow = submit(r, &o);
     assert_on(r, flow, "");
-    assert_int_equal(rig_why(r, flow, 0).block, BLOCK_TENANT_WORKERS);
-    rig_check_digests(r);
+    assert_int_equal(fixture_why(r, flow, 0).block, BLOCK_TENANT_WORKERS);
+    fixture_check_digests(r);
     attach(r, "own", &(struct worker_info){.tenant = SLICE("acme"), .slots = 1});
     assert_on(r, flow, "own");
     uint64_t more = submit(r, &o);
-    assert_int_equal(rig_why(r, more, 0).block, BLOCK_CAPACITY); /* its own one is full, the other stays idle */
+    assert_int_equal(fixture_why(r, more, 0).block, BLOCK_CAPACITY); /* its own one is full, the other stays idle */
     r->tenant = "globex";
     assert_on(r, submit(r, &o), "other");
     r->tenant = "acme";
@@ -139,10 +139,10 @@ static void a_worker_serves_one_tenant(void **state) {
     assert_on(r, more, "any");
     /* nobody comes into the jobs of another tenant under a worker's name */
     struct worker_info thief = {.tenant = SLICE("globex"), .slots = 1};
-    assert_int_equal(rig_attach_as(r, "own", 2, &thief), ERR_INVALID);
-    assert_int_equal(rig_attach_as(r, "own", 0, &thief), ERR_INVALID); /* nor learns which incarnation it is in */
+    assert_int_equal(fixture_attach_as(r, "own", 2, &thief), ERR_INVALID);
+    assert_int_equal(fixture_attach_as(r, "own", 0, &thief), ERR_INVALID); /* nor learns which incarnation it is in */
     assert_on(r, flow, "own");
-    assert_ok(rig_attach_as(r, "own", 2, &(struct worker_info){.tenant = SLICE("acme"), .slots = 1}));
+    assert_ok(fixture_attach_as(r, "own", 2, &(struct worker_info){.tenant = SLICE("acme"), .slots = 1}));
     struct slice name;
     uint32_t tenants = 0;
     for (uint32_t at = 0; (at = view_tenant_next(engine_state(r->engine), at, &name)) != 0; tenants++)
@@ -151,7 +151,7 @@ static void a_worker_serves_one_tenant(void **state) {
 }
 
 static void resources_are_counted(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct resource offered[] = {{SLICE("licence"), 3}, {SLICE("tape"), 9}}, wanted[] = {{SLICE("licence"), 2}};
     struct worker_info info = {
         .slots = 10, .cpu_milli = 4000, .memory_bytes = 1000, .gpus = 2, .resources = {offered, 2}};
@@ -168,25 +168,25 @@ static void resources_are_counted(void **state) {
                  {{.memory_bytes = 1001}, 0},
                  {{.gpus = 3}, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct options o = rig_options();
+        struct options o = fixture_options();
         o.demand = cases[i].demand;
         uint64_t before = r->jobs_assigned, flows[12];
         for (int k = 0; k < 12; k++) flows[k] = submit(r, &o);
         assert_int_equal(r->jobs_assigned - before, cases[i].fit);
-        rig_check_digests(r);
+        fixture_check_digests(r);
         for (int k = 0; k < 12; k++) {
-            if (rig_state(r, flows[k], 0) != JOB_READY) continue;
-            assert_int_equal(rig_why(r, flows[k], 0).block, cases[i].fit ? BLOCK_CAPACITY : BLOCK_CAPABILITY);
-            assert_ok(rig_cancel(r, ref_of(flows[k], 0)));
+            if (fixture_state(r, flows[k], 0) != JOB_READY) continue;
+            assert_int_equal(fixture_why(r, flows[k], 0).block, cases[i].fit ? BLOCK_CAPACITY : BLOCK_CAPABILITY);
+            assert_ok(fixture_cancel(r, ref_of(flows[k], 0)));
         }
-        rig_run_all(r, "w", 1); /* everything is given back */
+        fixture_run_all(r, "w", 1); /* everything is given back */
     }
     /* one that is not offered at all; and counters that follow a worker which comes back with other things */
     struct resource unknown[] = {{SLICE("moon"), 1}};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.demand.resources = (struct tlv_list){unknown, 1};
     uint64_t moon = submit(r, &o);
-    assert_int_equal(rig_why(r, moon, 0).block, BLOCK_CAPABILITY);
+    assert_int_equal(fixture_why(r, moon, 0).block, BLOCK_CAPABILITY);
     o.demand.resources = (struct tlv_list){wanted, 1};
     uint64_t running = submit(r, &o);
     assert_on(r, running, "w");
@@ -198,30 +198,31 @@ static void resources_are_counted(void **state) {
                                         .info = {.slots = 4, .resources = {after, 2}},
                                         .held = &held,
                                         .held_count = 1};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     assert_on(r, submit(r, &o), ""); /* two of three licences are still taken */
     cmd.as.attach.info.resources.count = 1;
-    assert_ok(rig_command(r, &cmd)); /* came back without the licence: giving back what is not counted is harmless */
-    assert_ok(rig_done(r, "w", 1, ref_of(running, 0), 1, OUTCOME_OK));
+    assert_ok(
+        fixture_command(r, &cmd)); /* came back without the licence: giving back what is not counted is harmless */
+    assert_ok(fixture_done(r, "w", 1, ref_of(running, 0), 1, OUTCOME_OK));
 }
 
 /* ---- load ---- */
 
 static void the_least_loaded_wins(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     attach(r, "a", &(struct worker_info){.slots = 10});
     attach(r, "b", &(struct worker_info){.slots = 10});
-    assert_ok(rig_heartbeat(r, "a", 1, 10, 30, 0));
-    assert_ok(rig_heartbeat(r, "b", 1, 10, 20, 0));
+    assert_ok(fixture_heartbeat(r, "a", 1, 10, 30, 0));
+    assert_ok(fixture_heartbeat(r, "b", 1, 10, 20, 0));
     assert_on(r, submit(r, &o), "b"); /* 0.3 against 0.2 */
     assert_on(r, submit(r, &o), "a"); /* 0.3 against 0.3, and b was served last */
     assert_on(r, submit(r, &o), "b"); /* 0.4 against 0.3 */
 }
 
 static void ties_go_to_the_one_served_longest_ago(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     attach(r, "a", &(struct worker_info){.slots = 10});
     attach(r, "b", &(struct worker_info){.slots = 10});
     attach(r, "c", &(struct worker_info){.slots = 10});
@@ -229,9 +230,9 @@ static void ties_go_to_the_one_served_longest_ago(void **state) {
     static char names[6][8];
     for (int i = 0; i < 6; i++) {
         uint64_t flow = submit(r, &o);
-        (void)snprintf(names[i], sizeof names[i], "%s", rig_worker_of(r, flow, 0));
+        (void)snprintf(names[i], sizeof names[i], "%s", fixture_worker_of(r, flow, 0));
         order[i] = names[i];
-        assert_ok(rig_done(r, names[i], 1, ref_of(flow, 0), 1, OUTCOME_OK));
+        assert_ok(fixture_done(r, names[i], 1, ref_of(flow, 0), 1, OUTCOME_OK));
     }
     for (int i = 0; i < 3; i++) assert_string_equal(order[i], order[i + 3]);
     assert_string_not_equal(order[0], order[1]);
@@ -239,37 +240,37 @@ static void ties_go_to_the_one_served_longest_ago(void **state) {
 }
 
 static void gpu_load_counts(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     attach(r, "a", &(struct worker_info){.slots = 10});
     attach(r, "b", &(struct worker_info){.slots = 10});
-    assert_ok(rig_heartbeat(r, "a", 1, 10, 0, 50));
+    assert_ok(fixture_heartbeat(r, "a", 1, 10, 0, 50));
     for (int i = 0; i < 5; i++) assert_on(r, submit(r, &o), "b");
 }
 
 /* Overload comes before load: any that is not overloaded is preferred. */
 static void overload_is_a_preference(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     attach(r, "hot", &(struct worker_info){.slots = 10});
     attach(r, "busy", &(struct worker_info){.slots = 10});
-    assert_ok(rig_heartbeat(r, "hot", 1, 10, 90, 0));
+    assert_ok(fixture_heartbeat(r, "hot", 1, 10, 90, 0));
     for (int i = 0; i < 9; i++) assert_on(r, submit(r, &o), "busy"); /* even at 0.8 + nothing against 0.9 */
     assert_on(r, submit(r, &o), "hot"); /* both overloaded now: 0.9 against 0.9, hot was never served */
-    assert_ok(rig_heartbeat(r, "hot", 1, 10, 0, 95));
+    assert_ok(fixture_heartbeat(r, "hot", 1, 10, 0, 95));
     assert_on(r, submit(r, &o), "busy"); /* 0.9 against 0.1 + 0.95 */
 }
 
 static void a_pool_may_refuse_overload(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
-    assert_ok(rig_pool(r, "default", POOL_ACTIVE, true, NULL));
+    struct fixture *r = *state;
+    struct options o = fixture_options();
+    assert_ok(fixture_pool(r, "default", POOL_ACTIVE, true, NULL));
     attach(r, "w", &(struct worker_info){.slots = 10});
-    assert_ok(rig_heartbeat(r, "w", 1, 10, 95, 0));
+    assert_ok(fixture_heartbeat(r, "w", 1, 10, 95, 0));
     uint64_t flow = submit(r, &o);
     assert_on(r, flow, "");
-    assert_int_equal(rig_why(r, flow, 0).block, BLOCK_OVERLOADED);
-    assert_ok(rig_heartbeat(r, "w", 1, 10, 50, 0));
+    assert_int_equal(fixture_why(r, flow, 0).block, BLOCK_OVERLOADED);
+    assert_ok(fixture_heartbeat(r, "w", 1, 10, 50, 0));
     assert_on(r, flow, "w");
     for (int i = 0; i < 8; i++) (void)submit(r, &o);
     assert_on(r, submit(r, &o), ""); /* nine of ten slots */
@@ -278,20 +279,20 @@ static void a_pool_may_refuse_overload(void **state) {
 /* ---- preferences ---- */
 
 static void a_preferred_worker_is_waited_for(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.preferred_worker = SLICE("fav");
     o.prefer_ms = 3000;
     attach(r, "w", &(struct worker_info){0});
     uint64_t flow = submit(r, &o);
     assert_on(r, flow, "");
-    struct why_job why = rig_why(r, flow, 0);
+    struct why_job why = fixture_why(r, flow, 0);
     assert_int_equal(why.block, BLOCK_PREFERENCE);
     assert_int_equal(why.until.ms, r->in.wall.ms + 3000);
-    rig_check_digests(r);
-    rig_tick(r, 2999);
+    fixture_check_digests(r);
+    fixture_tick(r, 2999);
     assert_on(r, flow, "");
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_on(r, flow, "w"); /* the time is over: anyone */
     uint64_t second = submit(r, &o);
     attach(r, "fav", &(struct worker_info){0});
@@ -299,13 +300,13 @@ static void a_preferred_worker_is_waited_for(void **state) {
 }
 
 static void a_preferred_pool(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.demand.pool = slice_of(NULL, 0);
     o.demand.topic = SLICE("t");
     o.preferred_pool = SLICE("fast");
     o.prefer_ms = 3000;
-    assert_ok(rig_topic(r, "t", "slow", "fast"));
+    assert_ok(fixture_topic(r, "t", "slow", "fast"));
     attach(r, "s", &(struct worker_info){.pool = SLICE("slow")});
     uint64_t flow = submit(r, &o);
     assert_on(r, flow, "");
@@ -313,60 +314,60 @@ static void a_preferred_pool(void **state) {
     assert_on(r, flow, "f");
     flow = submit(r, &o);
     assert_on(r, flow, "");
-    rig_tick(r, 3000);
+    fixture_tick(r, 3000);
     assert_on(r, flow, "s");
 }
 
 static void affinity_follows_the_parent(void **state) {
-    struct rig *r = *state;
-    struct options sets[2] = {rig_options(), rig_options()};
+    struct fixture *r = *state;
+    struct options sets[2] = {fixture_options(), fixture_options()};
     sets[1].affinity = true;
     sets[1].prefer_ms = 5000;
     sets[1].preferred_pool = SLICE("default");
     attach(r, "w1", &(struct worker_info){.slots = 1});
     attach(r, "w2", &(struct worker_info){.slots = 1});
     const char *jobs[] = {"a", "b", "child@1: a b", "alone@1"};
-    assert_ok(rig_submit_sets(r, sets, 2, jobs, 4, false));
+    assert_ok(fixture_submit_sets(r, sets, 2, jobs, 4, false));
     char second[16];
-    (void)snprintf(second, sizeof second, "%s", rig_worker_of(r, 1, 1));
+    (void)snprintf(second, sizeof second, "%s", fixture_worker_of(r, 1, 1));
     char first[16];
-    (void)snprintf(first, sizeof first, "%s", rig_worker_of(r, 1, 0));
-    assert_ok(rig_cancel(r, ref_of(1, 3))); /* no parents: it would take any slot */
-    assert_ok(rig_done(r, second, 1, ref_of(1, 1), 1, OUTCOME_OK));
-    assert_ok(rig_done(r, first, 1, ref_of(1, 0), 1, OUTCOME_OK));
-    assert_string_equal(rig_worker_of(r, 1, 2), second); /* that of the parent with the highest ordinal */
+    (void)snprintf(first, sizeof first, "%s", fixture_worker_of(r, 1, 0));
+    assert_ok(fixture_cancel(r, ref_of(1, 3))); /* no parents: it would take any slot */
+    assert_ok(fixture_done(r, second, 1, ref_of(1, 1), 1, OUTCOME_OK));
+    assert_ok(fixture_done(r, first, 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_string_equal(fixture_worker_of(r, 1, 2), second); /* that of the parent with the highest ordinal */
 }
 
 static void affinity_to_a_worker_that_is_gone(void **state) {
-    struct rig *r = *state;
-    struct options sets[2] = {rig_options(), rig_options()};
+    struct fixture *r = *state;
+    struct options sets[2] = {fixture_options(), fixture_options()};
     sets[1].affinity = true;
     sets[1].delay_ms = 60000;
     attach(r, "w1", &(struct worker_info){0});
     const char *jobs[] = {"a", "child@1: a"};
-    assert_ok(rig_submit_sets(r, sets, 2, jobs, 2, false));
-    assert_ok(rig_done(r, "w1", 1, ref_of(1, 0), 1, OUTCOME_OK));
-    rig_tick(r, 59000); /* w1 is gone */
+    assert_ok(fixture_submit_sets(r, sets, 2, jobs, 2, false));
+    assert_ok(fixture_done(r, "w1", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    fixture_tick(r, 59000); /* w1 is gone */
     attach(r, "w2", &(struct worker_info){0});
-    rig_tick(r, 1000);
-    assert_string_equal(rig_worker_of(r, 1, 1), "w2");
+    fixture_tick(r, 1000);
+    assert_string_equal(fixture_worker_of(r, 1, 1), "w2");
 }
 
 static void affinity_to_a_parent_without_a_worker(void **state) {
-    struct rig *r = *state;
-    struct options sets[2] = {rig_options(), rig_options()};
+    struct fixture *r = *state;
+    struct options sets[2] = {fixture_options(), fixture_options()};
     sets[0].kind = JOB_BARRIER;
     sets[1].affinity = true;
     attach(r, "w", &(struct worker_info){0});
-    assert_ok(rig_submit_sets(r, sets, 2, (const char *[]){"a", "b@1: a"}, 2, false));
-    assert_string_equal(rig_worker_of(r, 1, 1), "w");
+    assert_ok(fixture_submit_sets(r, sets, 2, (const char *[]){"a", "b@1: a"}, 2, false));
+    assert_string_equal(fixture_worker_of(r, 1, 1), "w");
 }
 
 /* A worker that came back with less than its jobs have taken gets nothing until they end. */
 static void less_than_is_taken(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct resource offered[] = {{SLICE("licence"), 3}}, wanted[] = {{SLICE("licence"), 1}};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.demand.resources = (struct tlv_list){wanted, 1};
     o.demand.cpu_milli = 100;
     attach(r, "w", &(struct worker_info){.slots = 5, .cpu_milli = 300, .resources = {offered, 1}});
@@ -379,25 +380,25 @@ static void less_than_is_taken(void **state) {
                                         .info = {.slots = 5, .cpu_milli = 300, .resources = {offered, 1}},
                                         .held = held,
                                         .held_count = 3};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     o.demand.cpu_milli = 0;
     assert_on(r, submit(r, &o), "");
     cmd.as.attach.info.cpu_milli = 200;
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     o.demand = (struct demand){.cpu_milli = 100};
     assert_on(r, submit(r, &o), "");
 }
 
 static void names_around_the_wanted_one(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct name_item want[] = {{SLICE("m")}}, around[] = {{SLICE("a")}, {SLICE("z")}}, below[] = {{SLICE("a")}};
     struct label zone[] = {{SLICE("m"), SLICE("1")}}, near[] = {{SLICE("a"), SLICE("1")}, {SLICE("z"), SLICE("1")}};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.demand.capabilities = (struct tlv_list){want, 1};
     attach(r, "w", &(struct worker_info){.capabilities = {around, 2}});
     attach(r, "v", &(struct worker_info){.capabilities = {below, 1}});
     assert_on(r, submit(r, &o), "");
-    o = rig_options();
+    o = fixture_options();
     o.demand.labels = (struct tlv_list){zone, 1};
     attach(r, "u", &(struct worker_info){.labels = {near, 2}});
     assert_on(r, submit(r, &o), "");
@@ -405,22 +406,22 @@ static void names_around_the_wanted_one(void **state) {
 
 /* A full batch ends the round; the next pass goes on. */
 static void a_round_ends_with_the_batch(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     for (int i = 0; i < 10; i++) (void)submit(r, &o);
     r->limits.batch_records_max = 3;
-    rig_crash(r);
+    fixture_crash(r);
     attach(r, "w", &(struct worker_info){.slots = 10});
-    assert_in_range(rig_counts(r).by_state[JOB_DISPATCHED], 1, 4);
-    for (int i = 0; i < 5; i++) rig_tick(r, 0);
-    assert_int_equal(rig_counts(r).by_state[JOB_DISPATCHED], 10);
+    assert_in_range(fixture_counts(r).by_state[JOB_DISPATCHED], 1, 4);
+    for (int i = 0; i < 5; i++) fixture_tick(r, 0);
+    assert_int_equal(fixture_counts(r).by_state[JOB_DISPATCHED], 10);
 }
 
 /* ---- order ---- */
 
 static void priorities(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     uint64_t flows[4];
     const uint32_t priority[] = {0, 1, 2, 1};
     for (int i = 0; i < 4; i++) {
@@ -431,18 +432,18 @@ static void priorities(void **state) {
     const int order[] = {2, 1, 3, 0};
     for (int i = 0; i < 4; i++) {
         assert_on(r, flows[order[i]], "w");
-        assert_ok(rig_done(r, "w", 1, ref_of(flows[order[i]], 0), 1, OUTCOME_OK));
+        assert_ok(fixture_done(r, "w", 1, ref_of(flows[order[i]], 0), 1, OUTCOME_OK));
     }
 }
 
 /* A class that nobody can serve blocks no other. */
 static void an_impossible_class_blocks_nobody(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.priority = 9;
     o.demand.gpus = 64;
     uint64_t never = submit(r, &o);
-    o = rig_options();
+    o = fixture_options();
     uint64_t flow = submit(r, &o);
     attach(r, "w", &(struct worker_info){0});
     assert_on(r, flow, "w");
@@ -450,18 +451,18 @@ static void an_impossible_class_blocks_nobody(void **state) {
 }
 
 static void first_come_within_a_tenant(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     uint64_t flows[5];
     for (int i = 0; i < 5; i++) {
         o.demand.cpu_milli = (uint32_t)(5 - i); /* five classes, in the wrong order of anything but time */
         flows[i] = submit(r, &o);
-        rig_tick(r, 1);
+        fixture_tick(r, 1);
     }
     attach(r, "w", &(struct worker_info){.slots = 1, .cpu_milli = 100});
     for (int i = 0; i < 5; i++) {
         assert_on(r, flows[i], "w");
-        assert_ok(rig_done(r, "w", 1, ref_of(flows[i], 0), 1, OUTCOME_OK));
+        assert_ok(fixture_done(r, "w", 1, ref_of(flows[i], 0), 1, OUTCOME_OK));
     }
 }
 
@@ -474,8 +475,8 @@ struct tally {
 static const char *const tenants[] = {"one", "two", "five"};
 static const uint32_t weights[] = {1, 2, 5};
 
-static void fill(struct rig *r, uint32_t each) {
-    struct options o = rig_options();
+static void fill(struct fixture *r, uint32_t each) {
+    struct options o = fixture_options();
     for (uint32_t i = 0; i < each; i++)
         for (int t = 0; t < 3; t++) {
             r->tenant = tenants[t];
@@ -486,8 +487,8 @@ static void fill(struct rig *r, uint32_t each) {
 /* Runs one job after the other and holds what everyone got against their share: exact to one job after each whole round
  * (8 jobs, the sum of the weights), and to two within a round. */
 static void weighted_shares_are_exact(void **state) {
-    struct rig *r = *state;
-    for (int t = 0; t < 3; t++) assert_ok(rig_weight(r, tenants[t], weights[t]));
+    struct fixture *r = *state;
+    for (int t = 0; t < 3; t++) assert_ok(fixture_weight(r, tenants[t], weights[t]));
     fill(r, 120);
     attach(r, "w", &(struct worker_info){.slots = 1});
     struct tally tally = {{0}};
@@ -499,42 +500,42 @@ static void weighted_shares_are_exact(void **state) {
         }
         assert_non_null(assigned);
         struct job_ref job = assigned->as.attempt.job;
-        struct slice tenant = rig_flow(r, job.flow.v).tenant;
+        struct slice tenant = fixture_flow(r, job.flow.v).tenant;
         for (int t = 0; t < 3; t++) tally.given[t] += slice_eq(tenant, slice_str(tenants[t]));
         for (int t = 0; t < 3; t++) { /* |given - n * weight / 8| */
             int64_t off = (int64_t)tally.given[t] * 8 - (int64_t)n * weights[t], most = n % 8 == 0 ? 8 : 16;
             if (off > most || off < -most) fail_msg("after %u: %s got %u", n, tenants[t], tally.given[t]);
         }
         r->effects.count = 0;
-        assert_ok(rig_done(r, "w", 1, job, 1, OUTCOME_OK));
+        assert_ok(fixture_done(r, "w", 1, job, 1, OUTCOME_OK));
     }
 }
 
 /* Who was idle cannot save up a claim: it joins where the others are. */
 static void idleness_is_not_saved_up(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     attach(r, "w", &(struct worker_info){.slots = 1});
     r->tenant = "busy";
     uint64_t last = 0;
     for (int i = 0; i < 20; i++) last = submit(r, &o);
-    for (uint64_t f = 1; f <= 10; f++) assert_ok(rig_done(r, "w", 1, ref_of(f, 0), 1, OUTCOME_OK));
+    for (uint64_t f = 1; f <= 10; f++) assert_ok(fixture_done(r, "w", 1, ref_of(f, 0), 1, OUTCOME_OK));
     r->tenant = "late";
     for (int i = 0; i < 10; i++) (void)submit(r, &o);
     uint32_t late = 0;
     for (int n = 0; n < 10; n++) {
         uint64_t running = 0;
         for (uint64_t f = 1; f <= last + 10; f++)
-            if (rig_state(r, f, 0) == JOB_DISPATCHED) running = f;
+            if (fixture_state(r, f, 0) == JOB_DISPATCHED) running = f;
         late += running > last;
-        assert_ok(rig_done(r, "w", 1, ref_of(running, 0), 1, OUTCOME_OK));
+        assert_ok(fixture_done(r, "w", 1, ref_of(running, 0), 1, OUTCOME_OK));
     }
     assert_in_range(late, 4, 6);
 }
 
 static void many_classes_many_workers(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     for (uint32_t i = 0; i < 200; i++) {
         o.demand.cpu_milli = i % 13;
         o.priority = i % 5;
@@ -545,37 +546,37 @@ static void many_classes_many_workers(void **state) {
         (void)snprintf(id, sizeof id, "w%d", i);
         attach(r, id, &(struct worker_info){.slots = 10, .cpu_milli = 1000});
     }
-    assert_int_equal(rig_counts(r).by_state[JOB_READY], 0);
+    assert_int_equal(fixture_counts(r).by_state[JOB_READY], 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(pool),
-        RIG_TEST(topic),
-        RIG_TEST(capabilities_and_labels),
-        RIG_TEST(few_of_many_fit),
-        RIG_TEST(a_pool_may_say_what_it_offers),
-        RIG_TEST(a_worker_serves_one_tenant),
-        RIG_TEST(resources_are_counted),
-        RIG_TEST(the_least_loaded_wins),
-        RIG_TEST(ties_go_to_the_one_served_longest_ago),
-        RIG_TEST(gpu_load_counts),
-        RIG_TEST(overload_is_a_preference),
-        RIG_TEST(a_pool_may_refuse_overload),
-        RIG_TEST(a_preferred_worker_is_waited_for),
-        RIG_TEST(a_preferred_pool),
-        RIG_TEST(affinity_follows_the_parent),
-        RIG_TEST(affinity_to_a_worker_that_is_gone),
-        RIG_TEST(affinity_to_a_parent_without_a_worker),
-        RIG_TEST(less_than_is_taken),
-        RIG_TEST(names_around_the_wanted_one),
-        RIG_TEST(a_round_ends_with_the_batch),
-        RIG_TEST(priorities),
-        RIG_TEST(an_impossible_class_blocks_nobody),
-        RIG_TEST(first_come_within_a_tenant),
-        RIG_TEST(weighted_shares_are_exact),
-        RIG_TEST(idleness_is_not_saved_up),
-        RIG_TEST(many_classes_many_workers),
+        FIXTURE_TEST(pool),
+        FIXTURE_TEST(topic),
+        FIXTURE_TEST(capabilities_and_labels),
+        FIXTURE_TEST(few_of_many_fit),
+        FIXTURE_TEST(a_pool_may_say_what_it_offers),
+        FIXTURE_TEST(a_worker_serves_one_tenant),
+        FIXTURE_TEST(resources_are_counted),
+        FIXTURE_TEST(the_least_loaded_wins),
+        FIXTURE_TEST(ties_go_to_the_one_served_longest_ago),
+        FIXTURE_TEST(gpu_load_counts),
+        FIXTURE_TEST(overload_is_a_preference),
+        FIXTURE_TEST(a_pool_may_refuse_overload),
+        FIXTURE_TEST(a_preferred_worker_is_waited_for),
+        FIXTURE_TEST(a_preferred_pool),
+        FIXTURE_TEST(affinity_follows_the_parent),
+        FIXTURE_TEST(affinity_to_a_worker_that_is_gone),
+        FIXTURE_TEST(affinity_to_a_parent_without_a_worker),
+        FIXTURE_TEST(less_than_is_taken),
+        FIXTURE_TEST(names_around_the_wanted_one),
+        FIXTURE_TEST(a_round_ends_with_the_batch),
+        FIXTURE_TEST(priorities),
+        FIXTURE_TEST(an_impossible_class_blocks_nobody),
+        FIXTURE_TEST(first_come_within_a_tenant),
+        FIXTURE_TEST(weighted_shares_are_exact),
+        FIXTURE_TEST(idleness_is_not_saved_up),
+        FIXTURE_TEST(many_classes_many_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

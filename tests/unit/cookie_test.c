@@ -127,7 +127,7 @@ static void who_logs_out_stays_out(void **state) {
     b.number = 2;
     cookie_make(&auth, &a, one);
     cookie_make(&auth, &b, two);
-    assert_int_equal(logout_add(&auth, &a, now, &why), ERR_OK);
+    assert_int_equal(session_revocation_add(&auth, &a, now, &why), ERR_OK);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cookie_read(&auth, slice_str(one), now, &got, &why), ERR_UNAUTHENTICATED);
         assert_int_equal(cookie_read(&auth, slice_str(two), now, &got, &why), ERR_OK);
@@ -138,9 +138,9 @@ static void who_logs_out_stays_out(void **state) {
     /* what would be over by itself is not kept, nor what is of a token that is gone */
     struct cookie c = {.who = "uid:0", .expires_ms = now.ms + 500, .number = 3};
     struct cookie gone = {.who = "0123456789a", .expires_ms = now.ms + 500, .number = 4};
-    assert_int_equal(logout_add(&auth, &gone, now, &why), ERR_OK);
+    assert_int_equal(session_revocation_add(&auth, &gone, now, &why), ERR_OK);
     assert_int_equal(auth.ended.count, 2);
-    assert_int_equal(logout_add(&auth, &c, (wall_time){now.ms + 60}, &why), ERR_OK);
+    assert_int_equal(session_revocation_add(&auth, &c, (wall_time){now.ms + 60}, &why), ERR_OK);
     assert_int_equal(auth.ended.count, 1);
 }
 
@@ -149,16 +149,16 @@ static void many_that_log_out_are_kept_as_one(void **state) {
     (void)state;
     struct cookie c = {.who = "uid:0", .expires_ms = now.ms + 50}, other = {.who = "uid:7", .expires_ms = now.ms + 50};
     other.number = 1;
-    for (c.number = 1; c.number <= LOGOUTS_MAX; c.number++) *(struct cookie *)vec_push(&auth.ended) = c;
-    assert_false(logout_has(&auth, &c)); /* one that did not log out */
+    for (c.number = 1; c.number <= SESSION_REVOCATIONS_MAX; c.number++) *(struct cookie *)vec_push(&auth.ended) = c;
+    assert_false(session_revocation_has(&auth, &c)); /* one that did not log out */
     struct cookie late = c;
     late.expires_ms += 100;
-    assert_int_equal(logout_add(&auth, &late, now, &why), ERR_OK);
+    assert_int_equal(session_revocation_add(&auth, &late, now, &why), ERR_OK);
     assert_int_equal(auth.ended.count, 1);
-    assert_true(logout_has(&auth, &c) && logout_has(&auth, &late));
-    assert_false(logout_has(&auth, &other));
+    assert_true(session_revocation_has(&auth, &c) && session_revocation_has(&auth, &late));
+    assert_false(session_revocation_has(&auth, &other));
     late.expires_ms++; /* came in later */
-    assert_false(logout_has(&auth, &late));
+    assert_false(session_revocation_has(&auth, &late));
 }
 
 static void a_damaged_file_of_sessions_is_refused(void **state) {
@@ -166,7 +166,7 @@ static void a_damaged_file_of_sessions_is_refused(void **state) {
     struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 50, .number = 1};
     bool first = false;
     disk_file f;
-    assert_int_equal(logout_add(&auth, &a, now, &why), ERR_OK);
+    assert_int_equal(session_revocation_add(&auth, &a, now, &why), ERR_OK);
     auth_close(&auth);
     assert_int_equal(disk.disk->ops->open(disk.disk, "sessions", DISK_WRITE, &f, &why), ERR_OK);
     size_t written = 0;
@@ -234,40 +234,42 @@ static void it_is_found_among_others(void **state) {
 
 static void a_ticket_is_good_once_and_soon(void **state) {
     (void)state;
-    static struct tickets t;
-    char text[TICKET_BYTES], who[COOKIE_WHO_BYTES];
-    ticket_make(&t, &auth, "abc", 0, 100, text);
+    static struct login_tickets t;
+    char text[LOGIN_TICKET_BYTES], who[COOKIE_WHO_BYTES];
+    login_ticket_make(&t, &auth, "abc", 0, 100, text);
     assert_int_equal(strlen(text), 32);
-    assert_false(ticket_use(&t, &auth, SLICE(""), 50, who));
-    assert_false(ticket_use(&t, &auth, slice_of(text, 31), 50, who));
-    assert_true(ticket_use(&t, &auth, slice_str(text), 99, who));
+    assert_false(login_ticket_use(&t, &auth, SLICE(""), 50, who));
+    assert_false(login_ticket_use(&t, &auth, slice_of(text, 31), 50, who));
+    assert_true(login_ticket_use(&t, &auth, slice_str(text), 99, who));
     assert_string_equal(who, "abc");
-    assert_false(ticket_use(&t, &auth, slice_str(text), 99, who));
-    ticket_make(&t, &auth, "abc", 0, 100, text);
-    assert_false(ticket_use(&t, &auth, slice_str(text), 100, who)); /* too late */
+    assert_false(login_ticket_use(&t, &auth, slice_str(text), 99, who));
+    login_ticket_make(&t, &auth, "abc", 0, 100, text);
+    assert_false(login_ticket_use(&t, &auth, slice_str(text), 100, who)); /* too late */
 }
 
 /* Who asks for many links voids its own. */
 static void each_has_a_share_of_tickets(void **state) {
     (void)state;
-    static struct tickets t;
-    char admin[TICKET_BYTES], made[TICKETS_EACH + 1][TICKET_BYTES], text[TICKET_BYTES], who[COOKIE_WHO_BYTES];
-    ticket_make(&t, &auth, "admin", 0, 100, admin);
-    for (uint32_t i = 0; i < 2 * TICKETS_MAX; i++) ticket_make(&t, &auth, "viewer", 0, 100, text);
-    for (uint32_t i = 0; i <= TICKETS_EACH; i++) ticket_make(&t, &auth, "viewer", 0, 100, made[i]);
-    assert_false(ticket_use(&t, &auth, slice_str(text), 50, who));
-    assert_false(ticket_use(&t, &auth, slice_str(made[0]), 50, who)); /* its oldest made room */
-    for (uint32_t i = 1; i <= TICKETS_EACH; i++) assert_true(ticket_use(&t, &auth, slice_str(made[i]), 50, who));
-    assert_true(ticket_use(&t, &auth, slice_str(admin), 50, who));
+    static struct login_tickets t;
+    char admin[LOGIN_TICKET_BYTES], made[LOGIN_TICKETS_EACH + 1][LOGIN_TICKET_BYTES], text[LOGIN_TICKET_BYTES],
+        who[COOKIE_WHO_BYTES];
+    login_ticket_make(&t, &auth, "admin", 0, 100, admin);
+    for (uint32_t i = 0; i < 2 * LOGIN_TICKETS_MAX; i++) login_ticket_make(&t, &auth, "viewer", 0, 100, text);
+    for (uint32_t i = 0; i <= LOGIN_TICKETS_EACH; i++) login_ticket_make(&t, &auth, "viewer", 0, 100, made[i]);
+    assert_false(login_ticket_use(&t, &auth, slice_str(text), 50, who));
+    assert_false(login_ticket_use(&t, &auth, slice_str(made[0]), 50, who)); /* its oldest made room */
+    for (uint32_t i = 1; i <= LOGIN_TICKETS_EACH; i++)
+        assert_true(login_ticket_use(&t, &auth, slice_str(made[i]), 50, who));
+    assert_true(login_ticket_use(&t, &auth, slice_str(admin), 50, who));
     assert_string_equal(who, "admin");
     /* all places taken by others: the oldest of all goes, and those that are over before it */
-    for (uint32_t i = 0; i < TICKETS_MAX; i++) {
+    for (uint32_t i = 0; i < LOGIN_TICKETS_MAX; i++) {
         snprintf(who, sizeof who, "u%u", i);
-        ticket_make(&t, &auth, who, 100, 200 + (i == 7), made[i == 0 ? 0 : 1]);
+        login_ticket_make(&t, &auth, who, 100, 200 + (i == 7), made[i == 0 ? 0 : 1]);
     }
-    ticket_make(&t, &auth, "late", 150, 300, text);
-    assert_false(ticket_use(&t, &auth, slice_str(made[0]), 150, who));
-    assert_true(ticket_use(&t, &auth, slice_str(text), 150, who));
+    login_ticket_make(&t, &auth, "late", 150, 300, text);
+    assert_false(login_ticket_use(&t, &auth, slice_str(made[0]), 150, who));
+    assert_true(login_ticket_use(&t, &auth, slice_str(text), 150, who));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

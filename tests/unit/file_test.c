@@ -14,60 +14,61 @@
 static void a_new_journal_is_empty(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, 0);
     assert_int_equal(l.head.epoch, 1);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void what_is_durable_is_read_back(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < 100; i++) jlab_append_ok(&l, 1 + i % 3, i * 97 % 9000); /* over several segments */
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 100; i++)
+        journal_fixture_append_ok(&l, 1 + i % 3, i * 97 % 9000); /* over several segments */
     uint64_t head = l.head.lsn;
-    assert_int_equal(jlab_read(&l, 1), ERR_OK);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_count, 100);
-    assert_int_equal(jlab_read(&l, head - 5), ERR_OK);
+    assert_int_equal(journal_fixture_read(&l, head - 5), ERR_OK);
     assert_int_equal(l.read_lsn, head);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL); /* everything acknowledged was synced, names included */
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, head);
     assert_int_equal(l.head.epoch, 2);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void an_append_is_one_write_and_one_sync(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
-    jlab_append_ok(&l, 1, 200);
+    journal_fixture_append_ok(&l, 1, 200);
     assert_int_equal(simdisk_calls(s, SIMDISK_ANY) - calls, 2);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void epochs_rise_with_every_owner(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     for (uint64_t epoch = 1; epoch < 40; epoch++) {
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(l.head.epoch, epoch);
-        if (epoch % 3 == 0) jlab_append_ok(&l, 1, 10);
+        if (epoch % 3 == 0) journal_fixture_append_ok(&l, 1, 10);
         if (epoch % 4 == 0) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
     }
     simdisk_free(s);
@@ -76,18 +77,18 @@ static void epochs_rise_with_every_owner(void **state) {
 static void a_second_server_is_kept_out(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab a, b;
-    jlab_init(&a, simdisk_disk(s), SEGMENT);
-    jlab_init(&b, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&a), ERR_OK);
-    assert_int_equal(jlab_start(&b), ERR_CONFLICT);
-    jlab_append_ok(&a, 1, 10);
+    struct journal_fixture a, b;
+    journal_fixture_init(&a, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&b, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&a), ERR_OK);
+    assert_int_equal(journal_fixture_start(&b), ERR_CONFLICT);
+    journal_fixture_append_ok(&a, 1, 10);
     b.options.read_only = 1; /* a reader is welcome and cannot acquire */
-    assert_int_equal(jlab_start(&b), ERR_OK);
+    assert_int_equal(journal_fixture_start(&b), ERR_OK);
     assert_int_equal(b.read_lsn, 1);
     assert_int_equal(b.journal->ops->acquire(b.journal, 0, &b.head, &b.why), ERR_STATE);
-    jlab_stop(&a);
-    jlab_stop(&b);
+    journal_fixture_stop(&a);
+    journal_fixture_stop(&b);
     simdisk_free(s);
 }
 
@@ -95,14 +96,14 @@ static void a_wrong_epoch_or_head_is_fenced_for_good(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         struct simdisk *s = simdisk_new(1);
-        struct jlab l;
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
-        assert_int_equal(jlab_start(&l), ERR_OK);
-        jlab_append_ok(&l, 1, 10);
+        struct journal_fixture l;
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        journal_fixture_append_ok(&l, 1, 10);
         struct batch b = {.first_lsn = 2, .last_lsn = 2, .epoch = 1, .rules = 1, .time = l.head.time};
         assert_int_equal(l.journal->ops->append(l.journal, i ? 9 : 1, i ? 1 : 0, &b, &l.why), JOURNAL_FENCED);
-        assert_int_equal(jlab_append(&l, 1, 10), JOURNAL_FAILED);
-        jlab_stop(&l);
+        assert_int_equal(journal_fixture_append(&l, 1, 10), JOURNAL_FAILED);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }
@@ -110,29 +111,29 @@ static void a_wrong_epoch_or_head_is_fenced_for_good(void **state) {
 static void another_shard_is_refused(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    jlab_stop(&l);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
     assert_int_equal(l.journal->ops->acquire(l.journal, 3, &l.head, &l.why), ERR_CONFLICT);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void a_full_disk_is_back_pressure(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     simdisk_budget_set(s, SEGMENT + SEGMENT / 2);
     enum journal_outcome o;
-    do o = jlab_append(&l, 1, 4000);
+    do o = journal_fixture_append(&l, 1, 4000);
     while (o == JOURNAL_DURABLE);
     assert_int_equal(o, JOURNAL_FULL);
-    assert_int_equal(jlab_append(&l, 1, 4000), JOURNAL_FULL);
+    assert_int_equal(journal_fixture_append(&l, 1, 4000), JOURNAL_FULL);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_NO_SPACE);
     uint64_t head = l.head.lsn, space = 1;
     assert_int_equal(file_space(l.journal, &space, &l.why), ERR_OK);
@@ -140,35 +141,35 @@ static void a_full_disk_is_back_pressure(void **state) {
     simdisk_budget_set(s, 4 * SEGMENT);
     assert_int_equal(file_space(l.journal, &space, &l.why), ERR_OK);
     assert_true(space > SEGMENT);
-    jlab_append_ok(&l, 1, 4000);
-    jlab_stop(&l);
+    journal_fixture_append_ok(&l, 1, 4000);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, head + 1);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void a_prepared_segment_needs_no_allocation_later(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
     uint64_t made = simdisk_calls(s, SIMDISK_ALLOCATE), dirs = simdisk_calls(s, SIMDISK_SYNC_DIR);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
-    for (uint32_t i = 0; i < 20; i++) jlab_append_ok(&l, 1, 4000); /* crosses into the second segment */
+    for (uint32_t i = 0; i < 20; i++) journal_fixture_append_ok(&l, 1, 4000); /* crosses into the second segment */
     assert_int_equal(simdisk_calls(s, SIMDISK_ALLOCATE), made);
     assert_int_equal(simdisk_calls(s, SIMDISK_SYNC_DIR), dirs);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
-    assert_int_equal(jlab_start(&l), ERR_OK); /* the spare is adopted */
+    assert_int_equal(journal_fixture_start(&l), ERR_OK); /* the spare is adopted */
     made = simdisk_calls(s, SIMDISK_ALLOCATE);
-    for (uint32_t i = 0; i < 10; i++) jlab_append_ok(&l, 1, 4000);
+    for (uint32_t i = 0; i < 10; i++) journal_fixture_append_ok(&l, 1, 4000);
     assert_int_equal(simdisk_calls(s, SIMDISK_ALLOCATE), made);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -176,28 +177,28 @@ static void a_snapshot_replaces_what_it_covers(void **state) {
     (void)state;
     for (uint32_t archive = 0; archive < 2; archive++) {
         struct simdisk *s = simdisk_new(1);
-        struct jlab l;
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
+        struct journal_fixture l;
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
         l.options.archive_days = archive;
-        assert_int_equal(jlab_start(&l), ERR_OK);
-        for (uint32_t i = 0; i < 60; i++) jlab_append_ok(&l, 1, 4000);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        for (uint32_t i = 0; i < 60; i++) journal_fixture_append_ok(&l, 1, 4000);
         assert_int_equal(l.journal->ops->trim(l.journal, 50, &l.why), ERR_STATE);
-        assert_int_equal(jlab_snapshot(&l, 61, 10), ERR_INVALID);
-        assert_int_equal(jlab_snapshot(&l, 50, 200000), ERR_OK);
+        assert_int_equal(journal_fixture_snapshot(&l, 61, 10), ERR_INVALID);
+        assert_int_equal(journal_fixture_snapshot(&l, 50, 200000), ERR_OK);
         assert_int_equal(l.journal->ops->trim(l.journal, 50, &l.why), ERR_OK);
         char name[SEGMENT_NAME_MAX];
         segment_name(name, 1, false);
         assert_false(simdisk_exists(s, name));
         segment_name(name, 1, true);
         assert_int_equal(simdisk_exists(s, name), archive);
-        assert_int_equal(jlab_read(&l, 1), archive ? ERR_OK : ERR_NOT_FOUND);
-        for (uint32_t i = 0; i < 30; i++) jlab_append_ok(&l, 1, 4000); /* into a recycled segment */
-        jlab_stop(&l);
+        assert_int_equal(journal_fixture_read(&l, 1), archive ? ERR_OK : ERR_NOT_FOUND);
+        for (uint32_t i = 0; i < 30; i++) journal_fixture_append_ok(&l, 1, 4000); /* into a recycled segment */
+        journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
-        assert_int_equal(jlab_start(&l), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(l.head.lsn, 90);
         assert_int_equal(l.read_count, 40); /* the rest came from the snapshot */
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }
@@ -206,21 +207,21 @@ static void a_damaged_snapshot_falls_back_only_to_a_complete_past(void **state) 
     (void)state;
     for (uint32_t archive = 0; archive < 2; archive++) {
         struct simdisk *s = simdisk_new(1);
-        struct jlab l;
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
+        struct journal_fixture l;
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
         l.options.archive_days = archive;
-        assert_int_equal(jlab_start(&l), ERR_OK);
-        for (uint32_t i = 0; i < 100; i++) jlab_append_ok(&l, 1, 4000);
-        assert_int_equal(jlab_snapshot(&l, 20, 1000), ERR_OK);
-        assert_int_equal(jlab_snapshot(&l, 90, 1000), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        for (uint32_t i = 0; i < 100; i++) journal_fixture_append_ok(&l, 1, 4000);
+        assert_int_equal(journal_fixture_snapshot(&l, 20, 1000), ERR_OK);
+        assert_int_equal(journal_fixture_snapshot(&l, 90, 1000), ERR_OK);
         assert_int_equal(l.journal->ops->trim(l.journal, 90, &l.why), ERR_OK);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_kill(s);
         simdisk_flip_bit(s, "journal/snap-000000000000005a", 500, 3);
-        assert_int_equal(jlab_start(&l), archive ? ERR_OK : ERR_CORRUPT);
+        assert_int_equal(journal_fixture_start(&l), archive ? ERR_OK : ERR_CORRUPT);
         if (!archive) assert_non_null(strstr(l.why.text, "snap-000000000000005a"));
         if (archive) assert_int_equal(l.read_count, 80);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }
@@ -228,12 +229,12 @@ static void a_damaged_snapshot_falls_back_only_to_a_complete_past(void **state) 
 static void every_flipped_bit_of_a_snapshot_is_noticed(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < 40; i++) jlab_append_ok(&l, 1, 4000);
+    struct journal_fixture l;
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 40; i++) journal_fixture_append_ok(&l, 1, 4000);
     l.options.archive_days = 0;
-    assert_int_equal(jlab_snapshot(&l, 40, 900), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 40, 900), ERR_OK);
     const char *name = "journal/snap-0000000000000028";
     struct snapshot_info info;
     for (uint64_t at = 0; at < simdisk_bytes(s, name); at++) {
@@ -247,67 +248,67 @@ static void every_flipped_bit_of_a_snapshot_is_noticed(void **state) {
     simdisk_cut(s, name, simdisk_bytes(s, name) - 1);
     assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 0);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
-static struct simdisk *started(struct jlab *l, uint32_t appends) {
+static struct simdisk *started(struct journal_fixture *l, uint32_t appends) {
     struct simdisk *s = simdisk_new(1);
-    jlab_init(l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(l), ERR_OK);
-    for (uint32_t i = 0; i < appends; i++) jlab_append_ok(l, 1, 4000); /* a block each; a segment has 15 */
+    journal_fixture_init(l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(l), ERR_OK);
+    for (uint32_t i = 0; i < appends; i++) journal_fixture_append_ok(l, 1, 4000); /* a block each; a segment has 15 */
     return s;
 }
 
 static void a_dead_journal_does_nothing_more(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 2);
     struct snapshot_info info;
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_ERROR, 0);
-    assert_int_equal(jlab_append(&l, 1, 10), JOURNAL_FAILED);
+    assert_int_equal(journal_fixture_append(&l, 1, 10), JOURNAL_FAILED);
     uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
-    assert_int_equal(jlab_append(&l, 1, 10), JOURNAL_FAILED);
-    assert_int_equal(jlab_read(&l, 1), ERR_IO);
+    assert_int_equal(journal_fixture_append(&l, 1, 10), JOURNAL_FAILED);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_IO);
     assert_int_equal(file_seal(l.journal, &l.why), ERR_IO);
     assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_IO);
     assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_IO);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_IO);
     assert_non_null(strstr(l.why.text, "failed before"));
     assert_int_equal(simdisk_calls(s, SIMDISK_ANY), calls);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void a_reader_changes_nothing(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 2);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     l.options.read_only = true;
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    assert_int_equal(jlab_snapshot(&l, 2, 10), ERR_STATE);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 2, 10), ERR_STATE);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_STATE);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void an_owner_may_begin_another_epoch(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 2);
     assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_OK);
     assert_int_equal(l.head.epoch, 2);
-    jlab_append_ok(&l, 1, 10);
-    assert_int_equal(jlab_read(&l, 1), ERR_OK);
+    journal_fixture_append_ok(&l, 1, 10);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, 3);
-    for (uint32_t i = 0; i < 10; i++) jlab_append_ok(&l, 1, 4000); /* two marks and 13 batches: it is full */
+    for (uint32_t i = 0; i < 10; i++) journal_fixture_append_ok(&l, 1, 4000); /* two marks and 13 batches: it is full */
     simdisk_budget_set(s, 0);
     assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_NO_SPACE);
     simdisk_budget_set(s, UINT64_MAX);
     assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_OK);
     assert_int_equal(l.head.lsn, 13);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -315,12 +316,12 @@ static void an_owner_may_begin_another_epoch(void **state) {
 static void a_full_disk_keeps_an_owner_out_for_a_while(void **state) {
     (void)state;
     for (uint32_t full = 0; full < 2; full++) {
-        struct jlab l;
+        struct journal_fixture l;
         struct simdisk *s = simdisk_new(1);
-        jlab_init(&l, simdisk_disk(s), SEGMENT);
-        if (full) assert_int_equal(jlab_start(&l), ERR_OK);
-        for (uint32_t i = 0; full && i < 14; i++) jlab_append_ok(&l, 1, 4000);
-        jlab_stop(&l);
+        journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+        if (full) assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        for (uint32_t i = 0; full && i < 14; i++) journal_fixture_append_ok(&l, 1, 4000);
+        journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
         simdisk_budget_set(s, simdisk_used(s));
         assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
@@ -328,8 +329,8 @@ static void a_full_disk_keeps_an_owner_out_for_a_while(void **state) {
         simdisk_budget_set(s, UINT64_MAX); /* somebody made room */
         assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_OK);
         assert_int_equal(l.head.lsn, full ? 14 : 0);
-        jlab_append_ok(&l, 1, 10);
-        jlab_stop(&l);
+        journal_fixture_append_ok(&l, 1, 10);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }
@@ -343,119 +344,119 @@ static void snapshots_of_any_size_and_of_none(void **state) {
     (void)state;
     static const size_t sizes[] = {0, 1, SNAPFILE_BLOCK_BYTES, SNAPFILE_BLOCK_BYTES + 1, 3 * SNAPFILE_BLOCK_BYTES};
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct jlab l;
+        struct journal_fixture l;
         struct simdisk *s = started(&l, 3);
-        assert_int_equal(jlab_snapshot(&l, 0, sizes[i]), ERR_INVALID);
-        assert_int_equal(jlab_snapshot(&l, 3, sizes[i]), ERR_OK);
+        assert_int_equal(journal_fixture_snapshot(&l, 0, sizes[i]), ERR_INVALID);
+        assert_int_equal(journal_fixture_snapshot(&l, 3, sizes[i]), ERR_OK);
         struct byte_source bad = {source_fails};
         struct snapshot_info info = {2, 1, l.head.time};
         uint64_t used = simdisk_used(s);
         assert_int_equal(l.journal->ops->snapshot_put(l.journal, &info, &bad, &l.why), ERR_STATE);
         simdisk_arm(s, SIMDISK_WRITE, SIMDISK_ERROR, 1); /* after the header */
-        assert_int_equal(jlab_snapshot(&l, 2, 3 * SNAPFILE_BLOCK_BYTES), ERR_IO);
+        assert_int_equal(journal_fixture_snapshot(&l, 2, 3 * SNAPFILE_BLOCK_BYTES), ERR_IO);
         assert_int_equal(simdisk_used(s), used); /* and leaves nothing behind */
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
-        assert_int_equal(jlab_start(&l), ERR_OK); /* compares every byte */
+        assert_int_equal(journal_fixture_start(&l), ERR_OK); /* compares every byte */
         assert_int_equal(l.read_count, 0);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_free(s);
     }
 }
 
 static void a_trim_needs_a_snapshot_that_covers_it(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 40);
     uint64_t files = simdisk_calls(s, SIMDISK_RENAME);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK); /* there is none: nothing to do */
     assert_int_equal(l.journal->ops->trim(l.journal, 30, &l.why), ERR_STATE);
-    assert_int_equal(jlab_snapshot(&l, 20, 10), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 20, 10), ERR_OK);
     uint64_t puts = simdisk_calls(s, SIMDISK_RENAME);
     assert_int_equal(l.journal->ops->trim(l.journal, 30, &l.why), ERR_STATE);
     assert_int_equal(simdisk_calls(s, SIMDISK_RENAME), puts);
     assert_int_equal(puts, files + 1);
     assert_int_equal(l.journal->ops->trim(l.journal, 20, &l.why), ERR_OK);
     assert_true(simdisk_calls(s, SIMDISK_RENAME) > puts);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 /* Whoever is no owner yet may trim, too; the spare behind the newest segment is not mistaken for one. */
 static void a_trim_before_the_acquisition(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 20);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
-    assert_int_equal(jlab_snapshot(&l, 20, 10), ERR_OK);
-    jlab_stop(&l);
+    assert_int_equal(journal_fixture_snapshot(&l, 20, 10), ERR_OK);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
     assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_OK);
     assert_int_equal(l.head.lsn, 20);
-    jlab_append_ok(&l, 1, 10);
-    jlab_stop(&l);
+    journal_fixture_append_ok(&l, 1, 10);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 /* From one size to another and back: spares of the wrong size go, segments of it are not used again. */
 static void the_size_of_segments_may_change(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 5);
     l.options.archive_days = 0;
     for (uint32_t i = 1; i < 6; i++) {
         assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK); /* left as a spare */
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
         l.options.segment_bytes = i % 2 ? 2 * SEGMENT : SEGMENT;
-        assert_int_equal(jlab_start(&l), ERR_OK);
-        for (uint32_t k = 0; k < 40; k++) jlab_append_ok(&l, 1, 4000);
-        assert_int_equal(jlab_snapshot(&l, l.head.lsn - 1, 10), ERR_OK);
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        for (uint32_t k = 0; k < 40; k++) journal_fixture_append_ok(&l, 1, 4000);
+        assert_int_equal(journal_fixture_snapshot(&l, l.head.lsn - 1, 10), ERR_OK);
         assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
-        assert_int_equal(jlab_read(&l, l.head.lsn - 1), ERR_OK);
+        assert_int_equal(journal_fixture_read(&l, l.head.lsn - 1), ERR_OK);
     }
     assert_int_equal(l.head.lsn, 205);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 static void of_two_spares_one_goes(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 1);
     static const uint8_t blank[SEGMENT];
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     simdisk_put(s, "journal/0000000000000002.seg", blank, SEGMENT);
     simdisk_put(s, "journal/0000000000000003.seg", blank, SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_true(simdisk_exists(s, "journal/0000000000000002.seg"));
     assert_false(simdisk_exists(s, "journal/0000000000000003.seg"));
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 /* A segment that was made and whose name nobody could be sure of is left behind, blank, and passed over. */
 static void a_blank_segment_in_between_is_passed_over(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 2);
     l.options.archive_days = 0;
     simdisk_arm(s, SIMDISK_SYNC_DIR, SIMDISK_ERROR, 0);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_IO); /* segment 2 */
-    for (uint32_t i = 0; i < 40; i++) jlab_append_ok(&l, 1, 4000);
-    jlab_stop(&l);
+    for (uint32_t i = 0; i < 40; i++) journal_fixture_append_ok(&l, 1, 4000);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_KEEP_ALL);
     assert_true(simdisk_exists(s, "journal/0000000000000002.seg"));
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, 42);
-    assert_int_equal(jlab_snapshot(&l, 42, 10), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 42, 10), ERR_OK);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
     assert_false(simdisk_exists(s, "journal/0000000000000001.seg"));
     assert_true(simdisk_exists(s, "journal/0000000000000002.seg")); /* it may be evidence */
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -476,19 +477,19 @@ static void names_that_are_not_ours_are_left_alone(void **state) {
         "archive/a-name-longer-than-any-that-we-ever-give-to-a-segment.tmp",
         "archive/0000000000000001.seg.zst", /* of a segment that is alive: no twin of it */
     };
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 3);
     struct archive_report r;
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) simdisk_put(s, names[i], "x", 1);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(l.head.lsn, 3);
-    assert_int_equal(jlab_snapshot(&l, 3, 10), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 3, 10), ERR_OK);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_OK);
     assert_int_equal(archive_run(l.disk, 30, (wall_time){l.clock.ms}, &r, &l.why), ERR_OK);
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) assert_true(simdisk_exists(s, names[i]));
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
@@ -496,12 +497,12 @@ static void names_that_are_not_ours_are_left_alone(void **state) {
 static void more_snapshots_than_are_looked_at(void **state) {
     (void)state;
     for (uint32_t fails = 0; fails < 2; fails++) {
-        struct jlab l;
+        struct journal_fixture l;
         struct simdisk *s = started(&l, 3);
         struct snapfile_list list;
         char name[64];
         l.options.archive_days = 0;
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_kill(s);
         for (uint32_t i = 0; i < 2 * SNAPFILE_LIST_MAX; i++) { /* some fall, some rise */
             (void)snprintf(name, sizeof name, "journal/snap-%016x", (i % 2 ? 1000 + i : 1000 - i));
@@ -524,46 +525,46 @@ static void more_snapshots_than_are_looked_at(void **state) {
 
 static void every_damaged_snapshot_is_passed_over(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 4);
     struct snapshot_info info;
-    assert_int_equal(jlab_snapshot(&l, 2, 100), ERR_OK);
-    assert_int_equal(jlab_snapshot(&l, 4, 100), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 2, 100), ERR_OK);
+    assert_int_equal(journal_fixture_snapshot(&l, 4, 100), ERR_OK);
     simdisk_flip_bit(s, "journal/snap-0000000000000002", 70, 1);
     simdisk_flip_bit(s, "journal/snap-0000000000000004", 70, 1);
     assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 0);
     assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, NULL), ERR_OK); /* nobody asks why */
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 /* Not torn: when it was opened the block was there. */
 static void a_block_that_vanishes_under_its_owner_is_damage(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 3);
     simdisk_flip_bit(s, "journal/0000000000000001.seg", 4 * 4096 + 500, 2); /* the last of the three */
-    assert_int_equal(jlab_read(&l, 1), ERR_CORRUPT);
+    assert_int_equal(journal_fixture_read(&l, 1), ERR_CORRUPT);
     assert_non_null(strstr(l.why.text, "ends at record 2, it was 3"));
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 
 /* Becoming a spare, and being taken over as one. */
 static void what_fails_about_spares_is_told(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = simdisk_new(1);
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     l.options.archive_days = 0;
-    assert_int_equal(jlab_start(&l), ERR_OK);
-    for (uint32_t i = 0; i < 20; i++) jlab_append_ok(&l, 1, 4000);
-    assert_int_equal(jlab_snapshot(&l, 20, 10), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    for (uint32_t i = 0; i < 20; i++) journal_fixture_append_ok(&l, 1, 4000);
+    assert_int_equal(journal_fixture_snapshot(&l, 20, 10), ERR_OK);
     simdisk_arm(s, SIMDISK_RENAME, SIMDISK_ERROR, 0);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_IO);
     assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_kill(s);
     enum err e = ERR_IO;
     for (uint64_t k = 0; e != ERR_OK; k++) { /* every file that a start opens */
@@ -571,10 +572,10 @@ static void what_fails_about_spares_is_told(void **state) {
         l.disk = simdisk_disk(c);
         uint64_t before = simdisk_calls(c, SIMDISK_OPEN);
         simdisk_arm(c, SIMDISK_OPEN, SIMDISK_ERROR, k);
-        e = jlab_start(&l);
+        e = journal_fixture_start(&l);
         bool has_failed = simdisk_calls(c, SIMDISK_OPEN) - before > k;
         assert_int_equal(e, has_failed ? ERR_IO : ERR_OK);
-        jlab_stop(&l);
+        journal_fixture_stop(&l);
         simdisk_free(c);
     }
     simdisk_free(s);
@@ -582,12 +583,12 @@ static void what_fails_about_spares_is_told(void **state) {
 
 static void space_that_cannot_be_told_is_an_error(void **state) {
     (void)state;
-    struct jlab l;
+    struct journal_fixture l;
     struct simdisk *s = started(&l, 1);
     uint64_t space;
     simdisk_arm(s, SIMDISK_SPACE, SIMDISK_ERROR, 0);
     assert_int_equal(file_space(l.journal, &space, &l.why), ERR_IO);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
 }
 

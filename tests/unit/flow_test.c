@@ -9,32 +9,32 @@
 #define FLOWS (8u * POOL_CHUNK_COUNT) /* whole chunks, and tables as full as they get but for a quarter */
 
 static int setup(void **state) {
-    struct rig *r = calloc(1, sizeof *r);
+    struct fixture *r = calloc(1, sizeof *r);
     assert_non_null(r);
-    rig_init(r);
+    fixture_init(r);
     *state = r;
     return 0;
 }
 
 static int teardown(void **state) {
-    rig_fini(*state);
+    fixture_fini(*state);
     free(*state);
     return 0;
 }
 
-static const struct flow *last_flow(const struct rig *r) {
+static const struct flow *last_flow(const struct fixture *r) {
     const struct state *s = engine_state(r->engine);
     return flow_at(s, flow_find(s, (flow_id){s->flow_last}));
 }
 
-static void submit(struct rig *r, const char *const *jobs, uint32_t count) {
-    struct options o = rig_options();
-    assert_int_equal(rig_submit(r, &o, jobs, count), ERR_OK);
+static void submit(struct fixture *r, const char *const *jobs, uint32_t count) {
+    struct options o = fixture_options();
+    assert_int_equal(fixture_submit(r, &o, jobs, count), ERR_OK);
 }
 
 /* ADR 0102. A million of them is what a queue looks like that other programs fill. */
 static void a_flow_of_one_job_is_small(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     const char *const jobs[] = {"a"};
     submit(r, jobs, 1); /* its tenant, its option set */
     size_t before = state_bytes(engine_state(r->engine));
@@ -45,37 +45,37 @@ static void a_flow_of_one_job_is_small(void **state) {
 }
 
 static void only_a_flow_with_edges_has_a_web(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     const char *const alone[] = {"a"}, *const flat[] = {"a", "b", "c"}, *const chain[] = {"a", "b: a"};
     submit(r, alone, 1);
-    assert_ptr_equal(last_flow(r)->web, &flow_no_web);
+    assert_ptr_equal(last_flow(r)->graph, &flow_graph_none);
     assert_ptr_equal(last_flow(r)->jobs.at, &last_flow(r)->first_job);
     submit(r, flat, 3);
-    assert_ptr_equal(last_flow(r)->web, &flow_no_web);
+    assert_ptr_equal(last_flow(r)->graph, &flow_graph_none);
     submit(r, chain, 2);
-    assert_ptr_not_equal(last_flow(r)->web, &flow_no_web);
-    assert_int_equal(last_flow(r)->web->edges.count, 1);
-    struct engine *again = rig_replay(r);
+    assert_ptr_not_equal(last_flow(r)->graph, &flow_graph_none);
+    assert_int_equal(last_flow(r)->graph->edges.count, 1);
+    struct engine *again = fixture_replay(r);
     assert_int_equal(engine_digest(again).lo, engine_digest(r->engine).lo);
     engine_free(again);
-    again = rig_reload(r);
+    again = fixture_reload(r);
     assert_int_equal(engine_digest(again).lo, engine_digest(r->engine).lo);
     engine_free(again);
 }
 
 /* A job more: the place in the flow itself is too small for two. */
 static void a_flow_of_one_job_grows(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     const char *const first[] = {"a"}, *const more[] = {"b: a", "c: a b"};
-    struct options o = rig_options();
-    assert_int_equal(rig_submit_sets(r, &o, 1, first, 1, true), ERR_OK);
+    struct options o = fixture_options();
+    assert_int_equal(fixture_submit_sets(r, &o, 1, first, 1, true), ERR_OK);
     uint64_t flow = engine_state(r->engine)->flow_last;
-    assert_int_equal(rig_add(r, flow, &o, more, 2, false), ERR_OK);
+    assert_int_equal(fixture_add(r, flow, &o, more, 2, false), ERR_OK);
     const struct flow *f = last_flow(r);
     assert_int_equal(f->jobs.count, 3);
     assert_ptr_not_equal(f->jobs.at, &f->first_job);
     assert_int_equal(f->jobs.at[0], f->first_job);
-    assert_int_equal(f->web->edges.count, 3);
+    assert_int_equal(f->graph->edges.count, 3);
 }
 
 int main(void) {

@@ -7,47 +7,47 @@
 #include "simdisk.h"
 #include "store_fixture.h"
 
-struct rig {
+struct fixture {
     struct simdisk *sim;
-    struct vlab lab;
+    struct store_fixture lab;
     struct joblogs *logs;
     struct pack_reader reader;
     struct log_state s;
     struct why why;
 };
 
-static void rig_open(struct rig *r) {
-    assert_int_equal(vlab_start(&r->lab), ERR_OK);
+static void rig_open(struct fixture *r) {
+    assert_int_equal(store_fixture_start(&r->lab), ERR_OK);
     r->logs = r->lab.vault.logs;
     joblogs_reader_init(r->logs, &r->reader);
 }
 
-static void rig_init(struct rig *r) {
+static void fixture_init(struct fixture *r) {
     r->sim = simdisk_new(1);
-    vlab_init(&r->lab, simdisk_disk(r->sim));
+    store_fixture_init(&r->lab, simdisk_disk(r->sim));
     rig_open(r);
 }
 
-static void rig_restart(struct rig *r) {
+static void rig_restart(struct fixture *r) {
     pack_reader_fini(&r->reader);
-    vlab_stop(&r->lab);
+    store_fixture_stop(&r->lab);
     simdisk_crash(r->sim, SIMDISK_DROP_ALL);
     rig_open(r);
 }
 
-static void rig_fini(struct rig *r) {
+static void fixture_fini(struct fixture *r) {
     pack_reader_fini(&r->reader);
-    vlab_stop(&r->lab);
+    store_fixture_stop(&r->lab);
     simdisk_free(r->sim);
 }
 
-static void flush(struct rig *r) {
-    assert_int_equal(vlab_flush(&r->lab), ERR_OK);
+static void flush(struct fixture *r) {
+    assert_int_equal(store_fixture_flush(&r->lab), ERR_OK);
 }
 
 static const struct log_key one = {.flow = 7, .shard = 1, .ordinal = 2, .attempt = 1};
 
-static enum err say(struct rig *r, uint64_t offset, uint32_t stream, const char *text, uint64_t cap) {
+static enum err say(struct fixture *r, uint64_t offset, uint32_t stream, const char *text, uint64_t cap) {
     struct log_piece p = {stream, {1000 + (int64_t)offset}, slice_str(text)};
     return joblogs_append(r->logs, &one, offset, &p, 1, cap, &r->s, &r->why);
 }
@@ -69,7 +69,7 @@ static void hear(void *ctx, uint64_t offset, const struct log_piece *p) {
     h->next = offset + p->bytes.len;
 }
 
-static void expect(struct rig *r, uint64_t from, const char *want) {
+static void expect(struct fixture *r, uint64_t from, const char *want) {
     struct heard h = {.next = from};
     uint64_t at = from, next = from;
     do {
@@ -81,8 +81,8 @@ static void expect(struct rig *r, uint64_t from, const char *want) {
 
 static void streams_are_told_apart_and_times_kept(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     assert_int_equal(say(&r, 0, LOG_STDOUT, "one ", 0), ERR_OK);
     assert_int_equal(r.s.end, 4);
     assert_false(r.s.synced);
@@ -98,13 +98,13 @@ static void streams_are_told_apart_and_times_kept(void **state) {
     expect(&r, 13, "");
     rig_restart(&r);
     expect(&r, 0, "Oone Etwo "); /* what was not synced is not claimed */
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_repeated_batch_is_taken_once_and_a_gap_is_refused(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     assert_int_equal(say(&r, 1, LOG_STDOUT, "late", 0), ERR_CONFLICT);
     assert_int_equal(r.s.end, 0);
     assert_int_equal(say(&r, 0, LOG_STDOUT, "abcdef", 0), ERR_OK);
@@ -120,7 +120,7 @@ static void a_repeated_batch_is_taken_once_and_a_gap_is_refused(void **state) {
     rig_restart(&r);
     assert_int_equal(say(&r, 6, LOG_STDOUT, "gh", 0), ERR_OK); /* sent again after a reconnect */
     expect(&r, 0, "OabcdefOgh");
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 struct compared {
@@ -145,9 +145,9 @@ static void compare(void *ctx, uint64_t offset, const struct log_piece *p) {
 
 static void any_bytes_and_any_pieces(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     struct test_random random = {4};
-    rig_init(&r);
+    fixture_init(&r);
     for (uint32_t round = 0; round < 3; round++) {
         static uint8_t bytes[200000];
         static struct log_piece pieces[3000];
@@ -172,13 +172,13 @@ static void any_bytes_and_any_pieces(void **state) {
         assert_int_equal(next, at);
         assert_int_equal(c.offset, at);
     }
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void of_a_capped_log_head_and_tail_are_kept(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     const uint64_t cap = 20; /* ten of the head, at least ten of the tail */
     for (uint64_t i = 0; i < 26; i++) {
         char text[4];
@@ -203,26 +203,26 @@ static void of_a_capped_log_head_and_tail_are_kept(void **state) {
     struct packs_stats s;
     joblogs_stats(r.logs, &s);
     assert_int_equal(s.entries, 8);
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_recovered_log_keeps_its_head_under_a_cap(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     for (uint64_t i = 0; i < 6; i++) assert_int_equal(say(&r, i * 3, LOG_STDOUT, "abc", 20), ERR_OK);
     flush(&r);
     rig_restart(&r);
     for (uint64_t i = 6; i < 12; i++) assert_int_equal(say(&r, i * 3, LOG_STDOUT, "xyz", 20), ERR_OK);
     assert_int_equal(r.s.cut_begin, 10);
     expect(&r, 0, "OabcOabcOabcOa|OxyzOxyzOxyzOxyz");
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void a_gigabyte_through_a_cap_keeps_little(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     static uint8_t bytes[60000];
     uint64_t at = 0, most = 0;
     for (uint32_t i = 0; i < 100; i++) {
@@ -237,13 +237,13 @@ static void a_gigabyte_through_a_cap_keeps_little(void **state) {
     assert_int_equal(r.s.cut_begin, 100000);
     assert_in_range(r.s.end - r.s.cut_end, 100000, 100000 + 49152);
     assert_true(most < 900000); /* the disk did not hold all of it at any time */
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static void thousands_of_small_logs_share_a_file_and_a_sync(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     uint64_t syncs = simdisk_calls(r.sim, SIMDISK_SYNC);
     for (uint32_t i = 0; i < 1000; i++) {
         struct log_key key = {.flow = i, .ordinal = 1, .attempt = 1};
@@ -259,7 +259,7 @@ static void thousands_of_small_logs_share_a_file_and_a_sync(void **state) {
         joblogs_state(r.logs, &key, &r.s);
         assert_int_equal(r.s.end, 10);
     }
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 static bool keep_even(void *ctx, const struct log_key *key) {
@@ -269,8 +269,8 @@ static bool keep_even(void *ctx, const struct log_key *key) {
 
 static void logs_of_forgotten_flows_leave_the_disk(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     for (uint32_t round = 0; round < 3; round++) {
         for (uint32_t i = 0; i < 60; i++) {
             struct log_key key = {.flow = i, .attempt = 1 + round};
@@ -302,41 +302,41 @@ static void logs_of_forgotten_flows_leave_the_disk(void **state) {
         joblogs_state(r.logs, &key, &r.s);
         assert_int_equal(r.s.end, 0);
     }
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 /* Early pieces of a long log may be moved behind its later ones; a restart puts them into order. */
 static void a_log_survives_the_moving_of_its_beginning(void **state) {
     (void)state;
-    struct rig r;
-    rig_init(&r);
+    struct fixture r;
+    fixture_init(&r);
     for (uint32_t i = 0; i < 40; i++) {
-        assert_int_equal(vlab_log(&r.lab, 1, 400), ERR_OK);
-        assert_int_equal(vlab_log(&r.lab, 2, 5000), ERR_OK);
+        assert_int_equal(store_fixture_log(&r.lab, 1, 400), ERR_OK);
+        assert_int_equal(store_fixture_log(&r.lab, 2, 5000), ERR_OK);
         flush(&r);
     }
-    struct log_key key = vlab_key(2);
+    struct log_key key = store_fixture_key(2);
     joblogs_drop(r.logs, &key);
     r.lab.log_acked[2] = r.lab.log_tried[2] = 0;
     flush(&r);
     struct packs_stats s;
     joblogs_stats(r.logs, &s);
     assert_true(s.moved > 10);
-    vlab_check(&r.lab);
+    store_fixture_check(&r.lab);
     rig_restart(&r);
     joblogs_drop(r.logs, &key); /* some of it may be back */
-    vlab_check(&r.lab);
-    assert_int_equal(vlab_log(&r.lab, 1, 400), ERR_OK);
+    store_fixture_check(&r.lab);
+    assert_int_equal(store_fixture_log(&r.lab, 1, 400), ERR_OK);
     flush(&r);
-    vlab_check(&r.lab);
-    rig_fini(&r);
+    store_fixture_check(&r.lab);
+    fixture_fini(&r);
 }
 
 static void too_much_at_once_is_told_to_wait(void **state) {
     (void)state;
-    struct rig r;
+    struct fixture r;
     r.sim = simdisk_new(1);
-    vlab_init(&r.lab, simdisk_disk(r.sim));
+    store_fixture_init(&r.lab, simdisk_disk(r.sim));
     r.lab.limits.vault_pending_bytes_max = 100000;
     r.lab.limits.logs_max = 1;
     rig_open(&r);
@@ -354,7 +354,7 @@ static void too_much_at_once_is_told_to_wait(void **state) {
     flush(&r);
     assert_int_equal(joblogs_append(r.logs, &other, 0, &p, 1, 0, &r.s, &r.why), ERR_LIMIT);
     assert_non_null(strstr(r.why.text, "logs_max"));
-    rig_fini(&r);
+    fixture_fini(&r);
 }
 
 int main(void) {

@@ -20,43 +20,43 @@ static struct options service_options(void) {
     return o;
 }
 
-static uint64_t deploy(struct rig *r, const char *service, int64_t delay_ms) {
+static uint64_t deploy(struct fixture *r, const char *service, int64_t delay_ms) {
     struct options o = service_options();
     o.delay_ms = delay_ms;
     struct job_spec spec = {.name = SLICE("deploy"), .body = SLICE("run"), .service = slice_str(service)};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     return r->reply.flow.v;
 }
 
 /* Flow 2 is a version that runs and is told to stop, deployed by 1; 4 is the next, deployed by 3 and waiting behind it.
  * 5 is a job that runs, 6 waits for its time to deploy, 7 is a job of another tenant. */
 enum { OLD_DEPLOYED = 1, OLD, DEPLOYING, NEW, PLAIN, LATER, FOREIGN };
-static void services(struct rig *r) {
-    struct options o = rig_options();
-    assert_ok(rig_attach(r, "w", 1, 4));
+static void services(struct fixture *r) {
+    struct options o = fixture_options();
+    assert_ok(fixture_attach(r, "w", 1, 4));
     assert_int_equal(deploy(r, "web", 0), OLD_DEPLOYED);
     struct command health = {.kind = CMD_HEALTH};
     health.as.attempt = (struct cmd_attempt){
         .worker = SLICE("w"), .incarnation = 1, .job = ref_of(OLD, 0), .attempt = 1, .healthy = true};
-    assert_ok(rig_command(r, &health));
+    assert_ok(fixture_command(r, &health));
     assert_int_equal(deploy(r, "web", 0), DEPLOYING);
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
     assert_int_equal(r->reply.flow.v, PLAIN);
     assert_int_equal(deploy(r, "web", 60000), LATER);
     r->tenant = "globex";
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
     r->tenant = "acme";
-    assert_int_equal(rig_state(r, OLD, 0), JOB_RUNNING);
-    assert_int_equal(rig_state(r, NEW, 0), JOB_WAITING);
-    assert_int_equal(rig_state(r, DEPLOYING, 0), JOB_HELD);
+    assert_int_equal(fixture_state(r, OLD, 0), JOB_RUNNING);
+    assert_int_equal(fixture_state(r, NEW, 0), JOB_WAITING);
+    assert_int_equal(fixture_state(r, DEPLOYING, 0), JOB_HELD);
 }
 
 static void records_about_services(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     services(r);
-    struct options sets[] = {rig_options()};
+    struct options sets[] = {fixture_options()};
     struct rec_job job = {.name = SLICE("x")};
     struct tlv_list set = {sets, 1}, list = {&job, 1};
     MISFIT(r, REC_ADDED, "jobs for a service", .flow = OLD, .profiles = set, .jobs = list);
@@ -68,7 +68,7 @@ static void records_about_services(void **state) {
     MISFIT(r, REC_DUE, "something else", .flow = NEW, .due = DUE_START);
     MISFIT(r, REC_HEALTH, "no service", .flow = PLAIN, .attempt = 1, .healthy = true);
     MISFIT(r, REC_HEALTH, "another attempt", .flow = OLD, .attempt = 2, .healthy = true);
-    uint64_t question = rig_answer(r, ref_of(DEPLOYING, 0), VERDICT_DENY).question.v;
+    uint64_t question = fixture_answer(r, ref_of(DEPLOYING, 0), VERDICT_DENY).question.v;
     MISFIT(r, REC_VERDICT, "a verdict on health", .question = question, .verdict = VERDICT_ALLOW);
     FITTING(r, REC_VERDICT, .question = question, .verdict = VERDICT_DENY);
     struct rec_foreign foreign = {.flow = NEW};
@@ -79,8 +79,8 @@ static void records_about_services(void **state) {
 
 /* Sets: 0 plain, 1 a service, 2 a service behind a gate, 3 a foreach job. */
 static void jobs_that_deploy(void **state) {
-    struct rig *r = *state;
-    struct options sets[] = {rig_options(), service_options(), service_options(), rig_options()};
+    struct fixture *r = *state;
+    struct options sets[] = {fixture_options(), service_options(), service_options(), fixture_options()};
     for (uint32_t i = 0; i < 4; i++) sets[i].demand.pool = SLICE("default");
     sets[2].gates = GATE_BIT(GATE_APPROVAL);
     sets[3].gates = GATE_BIT(GATE_EXPANSION);
@@ -108,15 +108,15 @@ static void jobs_that_deploy(void **state) {
         record.body.as_REC_SUBMITTED =
             (struct rec_submitted){.flow = 1, .head.tenant = SLICE("acme"), .profiles = {sets, 4}, .jobs = {&job, 1}};
         struct why why = {""};
-        enum err e = forge_replay(r, &record, &why);
+        enum err e = corrupt_replay(r, &record, &why);
         if ((e == ERR_OK) != (cases[i].word == NULL)) fail_msg("%zu: %s", i, why.text);
         if (cases[i].word && !strstr(why.text, cases[i].word)) fail_msg("%zu: %s", i, why.text);
     }
 }
 
 static void a_share_of_more_than_all(void **state) {
-    struct rig *r = *state;
-    struct options set = rig_options();
+    struct fixture *r = *state;
+    struct options set = fixture_options();
     set.demand.pool = SLICE("default");
     set.gates = GATE_BIT(GATE_EXPANSION);
     set.max_parallel = 1;
@@ -128,8 +128,8 @@ static void a_share_of_more_than_all(void **state) {
 
 /* Sets of options are read late; until then they are bytes. */
 static void options_that_are_no_options(void **state) {
-    struct rig *r = *state;
-    struct options set = rig_options();
+    struct fixture *r = *state;
+    struct options set = fixture_options();
     set.demand.pool = SLICE("ZZZZ");
     struct rec_job job = {.name = SLICE("x")};
     struct record record = {.kind = REC_SUBMITTED, .version = RECORD_VERSION};
@@ -141,8 +141,8 @@ static void options_that_are_no_options(void **state) {
     uint8_t *name = memmem(frame.at, frame.len, "ZZZZ", 4);
     assert_non_null(name);
     name[-2] = 0; /* a field without a number */
-    struct batch b = forge_batch(r->engine, buf_slice(&frame));
-    struct engine *e = rig_replay(r);
+    struct batch b = corrupt_batch(r->engine, buf_slice(&frame));
+    struct engine *e = fixture_replay(r);
     struct why why = {""};
     assert_int_equal(engine_replay(e, &b, &why), ERR_CORRUPT);
     assert_non_null(strstr(why.text, "options"));
@@ -151,7 +151,7 @@ static void options_that_are_no_options(void **state) {
 }
 
 static void versions_in_a_snapshot(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     services(r);
     SOUND(r, OBJ_END, snap_end, (void)0);
 #define SERVICE(word, ...) FORGED(r, OBJ_SERVICE, snap_service, word, __VA_ARGS__)
@@ -194,27 +194,27 @@ static void versions_in_a_snapshot(void **state) {
     gated.demand.pool = SLICE("default");
     gated.gates = GATE_BIT(GATE_APPROVAL);
     RUNNER("a version that cannot run",
-           ((struct snap_profile *)o->profiles.at)[0].options = forge_bytes(&forge, &options_desc, &gated));
+           ((struct snap_profile *)o->profiles.at)[0].options = corrupt_bytes(&forge, &options_desc, &gated));
     struct rec_job twins[] = {{.name = SLICE("a")}, {.name = SLICE("b")}};
     struct snap_job two[2];
     FORGED_BY(r, "a version that is none",
               CHANGE(OBJ_FLOW, snap_flow, if (o->id == NEW) o->job_count = 2) CHANGE(
                   OBJ_JOBS, snap_jobs, if (o->flow == NEW) {
                       two[0] = two[1] = JOB(o, 0);
-                      for (int i = 0; i < 2; i++) two[i].text = forge_bytes(&forge, &rec_job_desc, &twins[i]);
+                      for (int i = 0; i < 2; i++) two[i].text = corrupt_bytes(&forge, &rec_job_desc, &twins[i]);
                       o->jobs = (struct tlv_list){two, 2};
                   }));
 #undef RUNNER
 }
 
 static void deploying_jobs_in_a_snapshot(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     services(r);
-    struct options gated = service_options(), plain = rig_options();
+    struct options gated = service_options(), plain = fixture_options();
     gated.demand.pool = SLICE("default");
     gated.gates = GATE_BIT(GATE_APPROVAL);
     plain.demand.pool = SLICE("default");
-#define SET(i, set) ((struct snap_profile *)o->profiles.at)[i].options = forge_bytes(&forge, &options_desc, set)
+#define SET(i, set) ((struct snap_profile *)o->profiles.at)[i].options = corrupt_bytes(&forge, &options_desc, set)
 #define DEPLOYS(word, ...) \
     FORGED(                \
         r, OBJ_JOBS, snap_jobs, word, if (o->flow == LATER) { __VA_ARGS__; })
@@ -231,32 +231,32 @@ static void deploying_jobs_in_a_snapshot(void **state) {
 /* ---- policies ---- */
 
 static void permissions(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_OUTPUT);
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
     MISFIT(r, REC_REVOKED, "not there", .flow = 9);
     MISFIT(r, REC_REVOKED, "a permission that holds", .flow = 1);
-    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(fixture_attach(r, "w", 1, 1));
     MISFIT(r, REC_REVOKED, "not ready", .flow = 1);
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
-    uint64_t question = rig_answer(r, ref_of(1, 0), VERDICT_ALLOW).question.v;
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    uint64_t question = fixture_answer(r, ref_of(1, 0), VERDICT_ALLOW).question.v;
     MISFIT(r, REC_VERDICT, "could not be evaluated", .question = question, .verdict = VERDICT_FAIL);
 }
 
 /* ---- foreach jobs ---- */
 
-static void expand(struct rig *r, uint64_t flow, uint32_t ordinal, uint32_t count) {
-    struct cmd_verdict c = rig_answer(r, ref_of(flow, ordinal), VERDICT_ALLOW);
+static void expand(struct fixture *r, uint64_t flow, uint32_t ordinal, uint32_t count) {
+    struct cmd_verdict c = fixture_answer(r, ref_of(flow, ordinal), VERDICT_ALLOW);
     c.item_count = count;
     if (count) c.items = slice_of(hash, 32);
-    assert_ok(rig_send_verdict(r, &c));
+    assert_ok(fixture_send_verdict(r, &c));
 }
 
 /* A foreach job that has no options for children never gets any. */
 static void a_foreach_job_without_options(void **state) {
-    struct rig *r = *state;
-    struct options set = rig_options();
+    struct fixture *r = *state;
+    struct options set = fixture_options();
     set.demand.pool = SLICE("default");
     set.gates = GATE_BIT(GATE_EXPANSION);
     set.max_parallel = 1;
@@ -268,13 +268,13 @@ static void a_foreach_job_without_options(void **state) {
             (struct rec_submitted){.flow = 1, .head.tenant = SLICE("acme"), .profiles = {&set, 1}, .jobs = {&job, 1}};
         records[1].body.as_REC_EXPANDED =
             (struct rec_expanded){.flow = 1, .question = 1, .count = 1, .items = slice_of(hash, 32)};
-        struct engine *e = rig_replay(r);
+        struct engine *e = fixture_replay(r);
         struct why why = {""};
         for (uint32_t i = 0; i < 2; i++) {
             struct buf frame;
             buf_init(&frame, 1 << 16);
             record_encode(&records[i], &frame);
-            struct batch b = forge_batch(e, buf_slice(&frame));
+            struct batch b = corrupt_batch(e, buf_slice(&frame));
             assert_int_equal(engine_replay(e, &b, &why), i == 0 ? ERR_OK : ERR_CORRUPT);
             buf_fini(&frame);
         }
@@ -286,29 +286,29 @@ static void a_foreach_job_without_options(void **state) {
 /* Flow 1: "map" of four has a child that waits to begin again, two under way and one that has not begun; "none" had no
  * items; "bad" of two ended with both children failed. "b" is a plain job, "c" one with a compensation. */
 enum { MAP, NONE, BAD, B, C };
-static void foreach_jobs(struct rig *r) {
-    struct options sets[] = {rig_options(), rig_options(), rig_options()};
+static void foreach_jobs(struct fixture *r) {
+    struct options sets[] = {fixture_options(), fixture_options(), fixture_options()};
     for (uint32_t i = 0; i < 2; i++) {
         sets[i].gates = GATE_BIT(GATE_EXPANSION);
         sets[i].max_parallel = 2;
         sets[i].retries = 0;
     }
     const char *jobs[] = {"map", "none", "bad", "b@2", "c@2~2"};
-    assert_ok(rig_submit_sets(r, sets, 3, jobs, 5, true));
-    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(fixture_submit_sets(r, sets, 3, jobs, 5, true));
+    assert_ok(fixture_attach(r, "w", 1, 4));
     expand(r, 1, NONE, 0);
     expand(r, 1, BAD, 2);
-    for (uint32_t i = 0; i < 2; i++) assert_ok(rig_exit(r, "w", ref_of(1, FIRST_CHILD_ORDINAL + i), 1, 1));
-    assert_int_equal(rig_state(r, 1, BAD), JOB_FAILED);
+    for (uint32_t i = 0; i < 2; i++) assert_ok(fixture_exit(r, "w", ref_of(1, FIRST_CHILD_ORDINAL + i), 1, 1));
+    assert_int_equal(fixture_state(r, 1, BAD), JOB_FAILED);
     expand(r, 1, MAP, 4);
     uint32_t first = FIRST_CHILD_ORDINAL + 2;
-    assert_ok(rig_exit(r, "w", ref_of(1, first), 1, 1));
-    assert_ok(rig_retry(r, ref_of(1, first)));
-    assert_ok(rig_detach(r, "w", 1));
+    assert_ok(fixture_exit(r, "w", ref_of(1, first), 1, 1));
+    assert_ok(fixture_retry(r, ref_of(1, first)));
+    assert_ok(fixture_detach(r, "w", 1));
 }
 
 static void foreach_jobs_in_a_snapshot(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     foreach_jobs(r);
     SOUND(r, OBJ_END, snap_end, (void)0);
 #define OF(ordinal, word, ...) \
@@ -355,7 +355,7 @@ static void foreach_jobs_in_a_snapshot(void **state) {
                               CHILD(o, 0).job.flags = 0;
                           }));
     SOUND(r, OBJ_FLOW, snap_flow, o->sweep = SWEEP_RESUME); /* its children come back to a flow at work */
-    struct options asks = rig_options();
+    struct options asks = fixture_options();
     asks.demand.pool = SLICE("default");
     asks.gates = GATE_BIT(GATE_APPROVAL);
     FORGED(r, OBJ_JOBS, snap_jobs, "a question before a child", SET(JOB(o, MAP).child_profile - 1, &asks));
@@ -367,21 +367,21 @@ static void foreach_jobs_in_a_snapshot(void **state) {
 
 /* Flow 1 is over, with a dead child of a foreach job; 2 runs, 3 is ready, 4 waits. */
 static void flows_that_leave(void **state) {
-    struct rig *r = *state;
-    struct options plain = rig_options();
+    struct fixture *r = *state;
+    struct options plain = fixture_options();
     plain.retries = 0;
-    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(fixture_attach(r, "w", 1, 4));
     struct options each = plain;
     each.gates = GATE_BIT(GATE_EXPANSION);
-    assert_ok(rig_submit(r, &each, (const char *[]){"map"}, 1));
+    assert_ok(fixture_submit(r, &each, (const char *[]){"map"}, 1));
     expand(r, 1, 0, 1);
-    assert_ok(rig_exit(r, "w", ref_of(1, FIRST_CHILD_ORDINAL), 1, 1));
-    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
-    assert_ok(rig_submit(r, &plain, (const char *[]){"a"}, 1));
+    assert_ok(fixture_exit(r, "w", ref_of(1, FIRST_CHILD_ORDINAL), 1, 1));
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_submit(r, &plain, (const char *[]){"a"}, 1));
     plain.demand.pool = SLICE("nowhere");
-    assert_ok(rig_submit(r, &plain, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit(r, &plain, (const char *[]){"a"}, 1));
     plain.delay_ms = 1000;
-    assert_ok(rig_submit(r, &plain, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit(r, &plain, (const char *[]){"a"}, 1));
     struct snap_foreign edge = {.child_flow = 2};
     uint32_t work[] = {0};
 #define LEAVES(flow, word, ...)                              \
@@ -411,7 +411,7 @@ static void flows_that_leave(void **state) {
 
 /* ---- kept results ---- */
 
-static void submit_keyed(struct rig *r, struct command *cmd, const struct options *o, bool has_key) {
+static void submit_keyed(struct fixture *r, struct command *cmd, const struct options *o, bool has_key) {
     static struct job_spec spec;
     spec = (struct job_spec){.name = SLICE("a")};
     if (has_key) spec.cache_key = slice_of(hash, 32);
@@ -420,20 +420,20 @@ static void submit_keyed(struct rig *r, struct command *cmd, const struct option
 }
 
 static void kept_results(void **state) {
-    struct rig *r = *state;
-    struct options plain = rig_options();
+    struct fixture *r = *state;
+    struct options plain = fixture_options();
     struct command cmd;
-    assert_ok(rig_attach(r, "w", 1, 4));
+    assert_ok(fixture_attach(r, "w", 1, 4));
     submit_keyed(r, &cmd, &plain, true);
-    assert_ok(rig_command(r, &cmd));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_command(r, &cmd));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
     struct options sets[] = {plain, plain};
-    assert_ok(rig_submit_sets(r, sets, 2, (const char *[]){"a~1"}, 1, false)); /* more to say of it, and no key */
+    assert_ok(fixture_submit_sets(r, sets, 2, (const char *[]){"a~1"}, 1, false)); /* more to say of it, and no key */
     submit_keyed(r, &cmd, &plain, true);
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd); /* the pass stops before it is given the result */
-    rig_flush(r);
-    assert_int_equal(rig_state(r, 3, 0), JOB_READY);
+    fixture_flush(r);
+    assert_int_equal(fixture_state(r, 3, 0), JOB_READY);
     MISFIT(r, REC_MEMO_KEPT, "without a cache key", .flow = 2);
     MISFIT(r, REC_MEMO_HIT, "without a cache key", .flow = 2, .from_flow = 1);
     MISFIT(r, REC_MEMO_HIT, "without a cache key", .flow = 9, .from_flow = 1);
@@ -450,35 +450,35 @@ static void kept_results(void **state) {
     MEMO("of nobody, or twice", forge.copies = 2);
     MEMO("of nobody, or twice", o->artifacts = SLICE("xx"));
 #undef MEMO
-    rig_tick(r, 0);
+    fixture_tick(r, 0);
 }
 
 /* ---- schedules ---- */
 
-static void set_schedule(struct rig *r, const char *name) {
+static void set_schedule(struct fixture *r, const char *name) {
     struct options o;
     options_default(&o);
     struct job_spec spec = {.name = SLICE("a")};
     struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
     cmd.as.schedule =
         (struct cmd_schedule){.name = slice_str(name), .expression = SLICE("daily"), .jobs = {&o, 1, &spec, 1, false}};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
 }
 
 static void schedules(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set_schedule(r, "one");
     set_schedule(r, "two");
     int64_t slots[] = {1000, 2000}, now = r->in.wall.ms;
     struct command cmd = {.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
     cmd.as.schedule_name = (struct cmd_schedule_name){.name = SLICE("one"), .slots = slots, .slot_count = 2};
-    assert_ok(rig_command(r, &cmd)); /* the first became flow 1, the second waits */
-    struct options set = rig_options();
+    assert_ok(fixture_command(r, &cmd)); /* the first became flow 1, the second waits */
+    struct options set = fixture_options();
     set.demand.pool = SLICE("default");
     struct rec_job job = {.name = SLICE("a")};
-#define FIRED(word, name_, ...)                                                                                   \
-    FORGE_RECORD(r, REC_SUBMITTED, *(word) ? ERR_CORRUPT : ERR_OK, word, .flow = 9, .head.tenant = SLICE("acme"), \
-                 .profiles = {&set, 1}, .jobs = {&job, 1}, .schedule = SLICE(name_), __VA_ARGS__)
+#define FIRED(word, name_, ...)                                                                                     \
+    CORRUPT_RECORD(r, REC_SUBMITTED, *(word) ? ERR_CORRUPT : ERR_OK, word, .flow = 9, .head.tenant = SLICE("acme"), \
+                   .profiles = {&set, 1}, .jobs = {&job, 1}, .schedule = SLICE(name_), __VA_ARGS__)
     FIRED("", "one", .fire = FIRE_SLOT, .slot_ms = now + 1);
     FIRED("", "one", .fire = FIRE_BACKFILL, .slot_ms = 2000);
     FIRED("a schedule that is not there", "no", .slot_ms = now + 1);
@@ -503,13 +503,13 @@ static void schedules(void **state) {
 }
 
 static void schedules_in_a_snapshot(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set_schedule(r, "one");
     set_schedule(r, "two");
     int64_t slots[] = {1000, 2000};
     struct command cmd = {.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
     cmd.as.schedule_name = (struct cmd_schedule_name){.name = SLICE("one"), .slots = slots, .slot_count = 2};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     struct snap_note notes[SCHEDULE_NOTES + 1] = {{.first_ms = 1}};
 #define SCHEDULE(word, ...) \
     FORGED(                 \
@@ -522,13 +522,13 @@ static void schedules_in_a_snapshot(void **state) {
     SCHEDULE("too many notes", o->notes = ((struct tlv_list){notes, SCHEDULE_NOTES + 1}));
     SCHEDULE("waits for nothing", ((struct snap_waiting *)o->waiting.at)[0].fire = FIRE_COUNT);
     /* what its record says */
-    struct options set = rig_options();
+    struct options set = fixture_options();
     set.demand.pool = SLICE("default");
     struct rec_job job = {.name = SLICE("a")};
     const struct rec_schedule good = {
         .head.tenant = SLICE("acme"), .name = SLICE("one"), .profiles = {&set, 1}, .jobs = {&job, 1}};
     struct rec_schedule rec = good;
-#define RECORD(word) SCHEDULE(word, o->record = forge_bytes(&forge, record_desc(REC_SCHEDULE), &rec))
+#define RECORD(word) SCHEDULE(word, o->record = corrupt_bytes(&forge, record_desc(REC_SCHEDULE), &rec))
     RECORD(NULL);
     rec.head.tenant = SLICE("nobody");
     RECORD("a schedule of nobody");
@@ -553,19 +553,19 @@ static void schedules_in_a_snapshot(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(records_about_services),
-        RIG_TEST(jobs_that_deploy),
-        RIG_TEST(a_share_of_more_than_all),
-        RIG_TEST(options_that_are_no_options),
-        RIG_TEST(versions_in_a_snapshot),
-        RIG_TEST(deploying_jobs_in_a_snapshot),
-        RIG_TEST(permissions),
-        RIG_TEST(a_foreach_job_without_options),
-        RIG_TEST(foreach_jobs_in_a_snapshot),
-        RIG_TEST(flows_that_leave),
-        RIG_TEST(kept_results),
-        RIG_TEST(schedules),
-        RIG_TEST(schedules_in_a_snapshot),
+        FIXTURE_TEST(records_about_services),
+        FIXTURE_TEST(jobs_that_deploy),
+        FIXTURE_TEST(a_share_of_more_than_all),
+        FIXTURE_TEST(options_that_are_no_options),
+        FIXTURE_TEST(versions_in_a_snapshot),
+        FIXTURE_TEST(deploying_jobs_in_a_snapshot),
+        FIXTURE_TEST(permissions),
+        FIXTURE_TEST(a_foreach_job_without_options),
+        FIXTURE_TEST(foreach_jobs_in_a_snapshot),
+        FIXTURE_TEST(flows_that_leave),
+        FIXTURE_TEST(kept_results),
+        FIXTURE_TEST(schedules),
+        FIXTURE_TEST(schedules_in_a_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

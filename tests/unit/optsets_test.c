@@ -8,43 +8,43 @@
 
 #define OTHER_SLOTS 1000u
 
-static enum err submit_as(struct rig *r, const char *tenant, const char *key, const struct options *o,
+static enum err submit_as(struct fixture *r, const char *tenant, const char *key, const struct options *o,
                           const struct job_spec *spec) {
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(tenant)};
     struct slice keys[] = {slice_str(key)};
     cmd.as.submit.jobs = (struct cmd_jobs){o, 1, spec, 1, false};
     cmd.as.submit.set_keys = keys;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static enum err submit(struct rig *r, const char *tenant, const char *key, const struct options *o) {
+static enum err submit(struct fixture *r, const char *tenant, const char *key, const struct options *o) {
     return submit_as(r, tenant, key, o, &(struct job_spec){.name = SLICE("a"), .body = SLICE("body")});
 }
 
 /* Until it is known. */
-static void learn(struct rig *r, const char *key, const struct options *o) {
+static void learn(struct fixture *r, const char *key, const struct options *o) {
     assert_null(engine_set(r->engine, slice_str(key)));
     for (int i = 0; i < 2; i++) assert_ok(submit(r, "teacher", key, o));
     assert_non_null(engine_set(r->engine, slice_str(key)));
 }
 
-static const struct options *recorded(const struct rig *r, uint64_t flow) {
+static const struct options *recorded(const struct fixture *r, uint64_t flow) {
     const struct state *s = engine_state(r->engine);
     return job_options(s, job_at(s, job_find(s, (struct job_ref){{flow}, 0})));
 }
 
-static enum err limit(struct rig *r, const char *tenant, uint64_t queued) {
+static enum err limit(struct fixture *r, const char *tenant, uint64_t queued) {
     struct command cmd = {.kind = CMD_LIMIT};
     cmd.as.limit =
         (struct cmd_limit){.tenant = slice_str(tenant), .kind = LIMIT_TENANT, .queued = queued, .clear = queued == 0};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
 static struct options rich_options(void) {
     static struct name_item capabilities[] = {{SLICE("zip")}, {SLICE("gpu")}};
     static struct label labels[] = {{SLICE("disk"), SLICE("fast")}};
     static uint32_t fatal[] = {3, 4};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.demand.capabilities = (struct tlv_list){capabilities, 2};
     o.demand.labels = (struct tlv_list){labels, 1};
     o.fatal_exits = (struct tlv_u32s){fatal, 2};
@@ -53,7 +53,7 @@ static struct options rich_options(void) {
 }
 
 static void who_comes_twice_is_known_and_recorded_the_same(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o = rich_options();
     assert_ok(submit(r, "acme", "K", &o));
     struct slice first = recorded(r, r->reply.flow.v)->raw;
@@ -67,12 +67,12 @@ static void who_comes_twice_is_known_and_recorded_the_same(void **state) {
     assert_true(first.len > 0 && slice_eq(third->raw, first));
     assert_true(slice_eq(((struct name_item *)third->demand.capabilities.at)[0].name, SLICE("gpu"))); /* in order */
     assert_int_equal(third->prefer_ms, r->limits.lease_ms);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void limits_of_two_tenants_bind_the_same_set(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     learn(r, "K", &o);
     assert_ok(limit(r, "small", 1));
     assert_ok(submit(r, "small", "K", &o));
@@ -88,8 +88,8 @@ static void limits_of_two_tenants_bind_the_same_set(void **state) {
 }
 
 static void jobs_of_a_known_set_are_checked(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     learn(r, "K", &o);
     assert_refused(r, submit_as(r, "acme", "K", &o, &(struct job_spec){.name = SLICE("a\nb")}), ERR_INVALID, "byte 1");
     assert_refused(r, submit_as(r, "acme", "K", &o, &(struct job_spec){.name = SLICE("a"), .profile = 1}), ERR_INVALID,
@@ -99,8 +99,8 @@ static void jobs_of_a_known_set_are_checked(void **state) {
 }
 
 static void times_are_never_known(void **state) {
-    struct rig *r = *state;
-    struct options late = rig_options(), delayed = rig_options();
+    struct fixture *r = *state;
+    struct options late = fixture_options(), delayed = fixture_options();
     late.deadline_ms = r->in.wall.ms + 1000;
     delayed.delay_from_submit = true;
     delayed.delay_ms = 5000;
@@ -108,18 +108,18 @@ static void times_are_never_known(void **state) {
         assert_ok(submit(r, "acme", "late", &late));
         assert_ok(submit(r, "acme", "delayed", &delayed));
         assert_int_equal(recorded(r, r->reply.flow.v)->not_before_ms, r->in.wall.ms + 5000);
-        rig_tick(r, 100);
+        fixture_tick(r, 100);
     }
     assert_null(engine_set(r->engine, SLICE("late")));
     assert_null(engine_set(r->engine, SLICE("delayed")));
-    rig_tick(r, 1000);
+    fixture_tick(r, 1000);
     assert_refused(r, submit(r, "acme", "late", &late), ERR_INVALID, "over already");
 }
 
 static void questions_are_never_known(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     static uint8_t hash[32] = {1};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_APPROVAL);
     struct job_spec asked = {.name = SLICE("a"), .body = SLICE("body"), .body_hash = {hash, 32}};
     for (int i = 0; i < 3; i++) assert_ok(submit_as(r, "acme", "K", &o, &asked));
@@ -128,33 +128,33 @@ static void questions_are_never_known(void **state) {
 }
 
 static void a_refused_set_is_not_known(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.retries = (uint32_t)r->limits.retries_max + 1;
     for (int i = 0; i < 3; i++) assert_refused(r, submit(r, "acme", "K", &o), ERR_LIMIT, "retries_max");
     assert_null(engine_set(r->engine, SLICE("K")));
 }
 
 static void a_restart_and_a_snapshot_know_nothing(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o = rich_options();
     learn(r, "K", &o);
     assert_ok(submit(r, "acme", "K", &o));
-    struct engine *loaded = rig_reload(r); /* whose digest is the same */
+    struct engine *loaded = fixture_reload(r); /* whose digest is the same */
     assert_null(engine_set(loaded, SLICE("K")));
     engine_free(loaded);
-    rig_crash(r);
+    fixture_crash(r);
     assert_null(engine_set(r->engine, SLICE("K")));
     assert_ok(submit(r, "acme", "K", &o));
     assert_ok(limit(r, "acme", 1));
     assert_refused(r, submit(r, "acme", "K", &o), ERR_BUSY, "may have");
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* What is made from a known set differs from it, and is not written as its bytes. */
 static void a_compensation_has_options_of_its_own(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     learn(r, "K", &o);
     struct job_spec spec = {.name = SLICE("a"), .body = SLICE("b"), .undo_profile = 1, .undo_body = SLICE("u")};
     assert_ok(submit_as(r, "acme", "K", &o, &spec));
@@ -163,49 +163,49 @@ static void a_compensation_has_options_of_its_own(void **state) {
     assert_int_equal(job_options(s, j)->priority, o.priority);
     const struct options *undo = &profile_at(s, extra_at(s, j->extra)->undo_profile)->options;
     assert_int_equal(undo->priority, r->limits.priority_max + 1);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void keys_are_compared_and_slots_shared(void **state) {
     (void)state;
-    struct optsets sets = {0};
+    struct option_cache sets = {0};
     struct options o;
     char text[16];
     options_default(&o);
-    optsets_keep(&sets, SLICE("key"), &o, &o);
-    const struct optset *kept = optsets_find(&sets, SLICE("key"));
+    option_cache_keep(&sets, SLICE("key"), &o, &o);
+    const struct cached_options *kept = option_cache_find(&sets, SLICE("key"));
     assert_non_null(kept);
     uint32_t others = 0;
     for (uint32_t i = 0; i < OTHER_SLOTS; i++) { /* some of them share its slot */
         snprintf(text, sizeof text, "%u", i);
-        assert_null(optsets_find(&sets, slice_str(text)));
-        struct optset *same = (struct optset *)(uintptr_t)kept;
+        assert_null(option_cache_find(&sets, slice_str(text)));
+        struct cached_options *same = (struct cached_options *)(uintptr_t)kept;
         uint64_t own = same->hash;
         same->hash = hash64(text, strlen(text), 0); /* as if the hashes were equal */
-        assert_null(optsets_find(&sets, slice_str(text)));
+        assert_null(option_cache_find(&sets, slice_str(text)));
         same->hash = own;
     }
-    for (uint32_t i = 0; i < OTHER_SLOTS && optsets_find(&sets, SLICE("key")) != NULL; i++, others++) {
+    for (uint32_t i = 0; i < OTHER_SLOTS && option_cache_find(&sets, SLICE("key")) != NULL; i++, others++) {
         snprintf(text, sizeof text, "%u", i);
-        optsets_keep(&sets, slice_str(text), &o, &o);
-        assert_non_null(optsets_find(&sets, slice_str(text)));
+        option_cache_keep(&sets, slice_str(text), &o, &o);
+        assert_non_null(option_cache_find(&sets, slice_str(text)));
     }
     assert_true(others < OTHER_SLOTS); /* one of them took its place */
-    optsets_fini(&sets);
+    option_cache_fini(&sets);
 }
 
 /* A key whose set takes the place of `of`. */
 static void key_beside(const char *of, char ret[16]) {
-    uint64_t slot = hash64(of, strlen(of), 0) % OPTSETS_MAX;
+    uint64_t slot = hash64(of, strlen(of), 0) % OPTION_CACHE_MAX;
     uint32_t i = 0;
     do snprintf(ret, 16, "%u", i++);
-    while (hash64(ret, strlen(ret), 0) % OPTSETS_MAX != slot);
+    while (hash64(ret, strlen(ret), 0) % OPTION_CACHE_MAX != slot);
 }
 
 /* A set that loses its place to another one of the same submit is used by that submit all the same. */
 static void a_set_is_there_as_long_as_its_command(void **state) {
-    struct rig *r = *state;
-    struct options rich = rich_options(), plain = rig_options();
+    struct fixture *r = *state;
+    struct options rich = rich_options(), plain = fixture_options();
     char other[16];
     key_beside("K", other);
     learn(r, "K", &rich);
@@ -219,23 +219,23 @@ static void a_set_is_there_as_long_as_its_command(void **state) {
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, 3, jobs, 3, false};
     cmd.as.submit.set_keys = keys;
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     assert_non_null(engine_set(r->engine, slice_str(other)));
     assert_true(slice_eq(recorded(r, r->reply.flow.v)->raw, bytes));
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(who_comes_twice_is_known_and_recorded_the_same),
-        RIG_TEST(limits_of_two_tenants_bind_the_same_set),
-        RIG_TEST(jobs_of_a_known_set_are_checked),
-        RIG_TEST(times_are_never_known),
-        RIG_TEST(questions_are_never_known),
-        RIG_TEST(a_refused_set_is_not_known),
-        RIG_TEST(a_restart_and_a_snapshot_know_nothing),
-        RIG_TEST(a_compensation_has_options_of_its_own),
-        RIG_TEST(a_set_is_there_as_long_as_its_command),
+        FIXTURE_TEST(who_comes_twice_is_known_and_recorded_the_same),
+        FIXTURE_TEST(limits_of_two_tenants_bind_the_same_set),
+        FIXTURE_TEST(jobs_of_a_known_set_are_checked),
+        FIXTURE_TEST(times_are_never_known),
+        FIXTURE_TEST(questions_are_never_known),
+        FIXTURE_TEST(a_refused_set_is_not_known),
+        FIXTURE_TEST(a_restart_and_a_snapshot_know_nothing),
+        FIXTURE_TEST(a_compensation_has_options_of_its_own),
+        FIXTURE_TEST(a_set_is_there_as_long_as_its_command),
         cmocka_unit_test(keys_are_compared_and_slots_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,15 +5,15 @@
 /* 1. A crash between the last failure of a root and the records of its cascade left dependents pending for ever. Here
  * the cascade is part of the failure: a journal cut after any record has both or neither. */
 static void a_cascade_cannot_be_cut_off(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.retries = 1;
     const char *jobs[] = {"root", "b: root", "c: root", "d: b c"};
-    assert_ok(rig_submit(r, &o, jobs, 4));
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1));
-    rig_tick(r, 2500);
-    assert_ok(rig_exit(r, "w", ref_of(1, 0), 2, 1));
+    assert_ok(fixture_submit(r, &o, jobs, 4));
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 1));
+    fixture_tick(r, 2500);
+    assert_ok(fixture_exit(r, "w", ref_of(1, 0), 2, 1));
     for (uint32_t cut = 1; cut <= r->batches.count; cut++) {
         struct engine *e = engine_new(0, &r->limits);
         struct why why;
@@ -31,31 +31,31 @@ static void a_cascade_cannot_be_cut_off(void **state) {
         }
         engine_free(e);
     }
-    rig_crash(r);
-    assert_int_equal(rig_flow(r, 1).by_state[JOB_FAILED], 4);
+    fixture_crash(r);
+    assert_int_equal(fixture_flow(r, 1).by_state[JOB_FAILED], 4);
 }
 
 /* 5. Keys, the list of flows and the counter of flows were lost on restart: the same key was accepted again. */
 static void keys_and_numbers_survive_a_restart(void **state) {
-    struct rig *r = *state;
-    assert_ok(rig_submit_key(r, "order-17", 1, 0));
-    assert_ok(rig_submit_key(r, "order-18", 1, 0));
+    struct fixture *r = *state;
+    assert_ok(fixture_submit_key(r, "order-17", 1, 0));
+    assert_ok(fixture_submit_key(r, "order-18", 1, 0));
     for (int i = 0; i < 3; i++) {
-        rig_crash(r);
-        assert_ok(rig_submit_key(r, "order-17", 1, 0));
+        fixture_crash(r);
+        assert_ok(fixture_submit_key(r, "order-17", 1, 0));
         assert_int_equal(r->reply.flow.v, 1);
         assert_true(r->reply.repeated);
     }
-    assert_ok(rig_submit_key(r, "order-19", 1, 0));
+    assert_ok(fixture_submit_key(r, "order-19", 1, 0));
     assert_int_equal(r->reply.flow.v, 3);
-    assert_int_equal(rig_counts(r).flows, 3);
+    assert_int_equal(fixture_counts(r).flows, 3);
 }
 
 /* 6. The same key sent several times at once: one was accepted, the others got an error, and all were logged. */
 static void the_same_key_at_once_is_one_flow(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     static const uint8_t hash[32] = {1};
-    struct options o = rig_options();
+    struct options o = fixture_options();
     struct job_spec spec = {.name = SLICE("a")};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.key = SLICE("order-17");
@@ -84,72 +84,72 @@ static void the_same_key_at_once_is_one_flow(void **state) {
         assert_int_equal(effect.as.answer.reply->job_count, 1);
     }
     assert_int_equal(answers, 4);
-    assert_int_equal(rig_counts(r).flows, 1);
+    assert_int_equal(fixture_counts(r).flows, 1);
 }
 
 /* 7. Behind back-pressure the answer got lost while the job was accepted. Here the refusal comes at once, and what was
  * refused has left nothing. */
 static void back_pressure_is_an_answer(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     r->limits.jobs_max = 3;
-    rig_crash(r);
-    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3));
+    fixture_crash(r);
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b", "c"}, 3));
     struct digest before = engine_digest(r->engine);
-    assert_refused(r, rig_submit(r, &o, (const char *[]){"d"}, 1), ERR_BUSY, "jobs_max");
+    assert_refused(r, fixture_submit(r, &o, (const char *[]){"d"}, 1), ERR_BUSY, "jobs_max");
     assert_int_equal(r->answered, r->token); /* answered in the very pass it came in */
     assert_true(err_is_retryable(ERR_BUSY));
     r->in.journal_free_bytes = 100;
-    assert_refused(r, rig_submit(r, &o, (const char *[]){"d"}, 1), ERR_BUSY, "jobs_max");
+    assert_refused(r, fixture_submit(r, &o, (const char *[]){"d"}, 1), ERR_BUSY, "jobs_max");
     struct digest after = engine_digest(r->engine);
     assert_int_equal(before.lo, after.lo);
     assert_int_equal(before.hi, after.hi);
     /* work that was accepted is finished all the same, on a full disk too */
-    assert_ok(rig_attach(r, "w", 1, 3));
-    rig_run_all(r, "w", 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_ok(fixture_attach(r, "w", 1, 3));
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_SUCCEEDED);
 }
 
 /* 10. Start and end times, attempts and workers were not durable. */
 static void times_attempts_and_workers_are_durable(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
-    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
+    struct fixture *r = *state;
+    struct options o = fixture_options();
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
     int64_t created = r->in.wall.ms;
-    rig_tick(r, 100);
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1));
-    int64_t due = rig_job(r, 1, 0).due.ms;
-    rig_tick(r, 2500);
-    assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 2));
+    fixture_tick(r, 100);
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 1));
+    int64_t due = fixture_job(r, 1, 0).due.ms;
+    fixture_tick(r, 2500);
+    assert_ok(fixture_started(r, "w", 1, ref_of(1, 0), 2));
     int64_t started = r->in.wall.ms;
-    rig_crash(r);
-    struct job_view job = rig_job(r, 1, 0);
+    fixture_crash(r);
+    struct job_view job = fixture_job(r, 1, 0);
     assert_int_equal(job.since.ms, started);
     assert_int_equal(job.due.ms, due);
     assert_int_equal(job.attempt, 2);
     assert_int_equal(job.used, 1);
     assert_int_equal(job.worker, 1);
-    rig_tick(r, 50);
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 2, OUTCOME_OK));
-    rig_run_all(r, "w", 1);
+    fixture_tick(r, 50);
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 2, OUTCOME_OK));
+    fixture_run_all(r, "w", 1);
     int64_t finished = r->in.wall.ms;
-    rig_tick(r, 1000);
-    rig_crash(r);
-    assert_int_equal(rig_flow(r, 1).created.ms, created);
-    assert_int_equal(rig_flow(r, 1).finished.ms, finished);
-    assert_int_equal(rig_job(r, 1, 0).since.ms, finished);
-    assert_int_equal(rig_job(r, 1, 1).attempt, 1);
+    fixture_tick(r, 1000);
+    fixture_crash(r);
+    assert_int_equal(fixture_flow(r, 1).created.ms, created);
+    assert_int_equal(fixture_flow(r, 1).finished.ms, finished);
+    assert_int_equal(fixture_job(r, 1, 0).since.ms, finished);
+    assert_int_equal(fixture_job(r, 1, 1).attempt, 1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(a_cascade_cannot_be_cut_off),
-        RIG_TEST(keys_and_numbers_survive_a_restart),
-        RIG_TEST(the_same_key_at_once_is_one_flow),
-        RIG_TEST(back_pressure_is_an_answer),
-        RIG_TEST(times_attempts_and_workers_are_durable),
+        FIXTURE_TEST(a_cascade_cannot_be_cut_off),
+        FIXTURE_TEST(keys_and_numbers_survive_a_restart),
+        FIXTURE_TEST(the_same_key_at_once_is_one_flow),
+        FIXTURE_TEST(back_pressure_is_an_answer),
+        FIXTURE_TEST(times_attempts_and_workers_are_durable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,9 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 static void without_a_thread_there_is_none_and_that_is_all(void **state) {
     (void)state;
     no_threads = true;
-    assert_null(osahead_open(AHEAD_BYTES));
+    assert_null(osprefault_open(AHEAD_BYTES));
     no_threads = false;
-    osahead_close(NULL);
+    osprefault_close(NULL);
 }
 
 /* ---- what is there ---- */
@@ -73,16 +73,16 @@ static void memory_is_ready_ahead_of_its_user_and_no_further(void **state) {
     struct land l;
     land_init(&l);
     if (!can_populate(&l)) skip();
-    struct osahead *o = osahead_open(AHEAD_BYTES);
+    struct osprefault *o = osprefault_open(AHEAD_BYTES);
     assert_non_null(o);
     assert_int_equal(given(&l, 0, MAPPED_BYTES), 0);
     for (size_t used = 0; used + 2 * AHEAD_BYTES < MAPPED_BYTES; used += 3 * MB / 2) {
-        osahead_reach(o, l.at + used);
-        osahead_settle(o);
+        osprefault_reach(o, l.at + used);
+        osprefault_settle(o);
         assert_true(given(&l, used, used + AHEAD_BYTES) >= AHEAD_BYTES - 2 * EDGE_BYTES);
         assert_int_equal(given(&l, used + AHEAD_BYTES, MAPPED_BYTES), 0);
     }
-    osahead_close(o);
+    osprefault_close(o);
     land_fini(&l);
 }
 
@@ -90,14 +90,14 @@ static void what_is_written_stays(void **state) {
     (void)state;
     struct land l;
     land_init(&l);
-    struct osahead *o = osahead_open(AHEAD_BYTES);
+    struct osprefault *o = osprefault_open(AHEAD_BYTES);
     assert_non_null(o);
     for (size_t i = 0; i < 2 * AHEAD_BYTES; i += l.page_bytes) l.at[i] = (uint8_t)(i / l.page_bytes + 1);
-    osahead_reach(o, l.at);
-    osahead_settle(o);
+    osprefault_reach(o, l.at);
+    osprefault_settle(o);
     for (size_t i = 0; i < 2 * AHEAD_BYTES; i += l.page_bytes)
         assert_int_equal(l.at[i], (uint8_t)(i / l.page_bytes + 1));
-    osahead_close(o);
+    osprefault_close(o);
     land_fini(&l);
 }
 
@@ -106,18 +106,18 @@ static void what_was_passed_is_left_out(void **state) {
     (void)state;
     struct land l;
     land_init(&l);
-    struct osahead *o = osahead_open(AHEAD_BYTES);
+    struct osprefault *o = osprefault_open(AHEAD_BYTES);
     assert_non_null(o);
-    osahead_reach(o, l.at);
-    osahead_settle(o);
-    osahead_reach(o, l.at + 32 * MB);
-    osahead_settle(o);
+    osprefault_reach(o, l.at);
+    osprefault_settle(o);
+    osprefault_reach(o, l.at + 32 * MB);
+    osprefault_settle(o);
     assert_int_equal(given(&l, AHEAD_BYTES, 32 * MB), 0);
     size_t before = given(&l, 0, MAPPED_BYTES);
-    osahead_reach(o, l.at); /* back into what was ready once */
-    osahead_settle(o);
+    osprefault_reach(o, l.at); /* back into what was ready once */
+    osprefault_settle(o);
     assert_int_equal(given(&l, 0, MAPPED_BYTES), before);
-    osahead_close(o);
+    osprefault_close(o);
     land_fini(&l);
 }
 
@@ -125,15 +125,15 @@ static void land_that_is_gone_does_no_harm(void **state) {
     (void)state;
     struct land l;
     land_init(&l);
-    struct osahead *o = osahead_open(AHEAD_BYTES);
+    struct osprefault *o = osprefault_open(AHEAD_BYTES);
     assert_non_null(o);
     uint8_t *was = l.at;
     assert_int_equal(mprotect(l.at, MAPPED_BYTES, PROT_NONE), 0);
-    osahead_reach(o, was);
-    osahead_settle(o);
+    osprefault_reach(o, was);
+    osprefault_settle(o);
     assert_int_equal(given(&l, 0, MAPPED_BYTES), 0);
-    osahead_reach(o, was + 32 * MB); /* closed in the middle of it */
-    osahead_close(o);
+    osprefault_reach(o, was + 32 * MB); /* closed in the middle of it */
+    osprefault_close(o);
     land_fini(&l);
 }
 

@@ -13,7 +13,7 @@ struct heard {
     struct buf bytes;
 };
 
-static struct rig rig;
+static struct fixture rig;
 static struct tmpdisk tmp;
 
 static enum err hear(struct byte_sink *s, const void *from, size_t len, struct why *why) {
@@ -25,23 +25,23 @@ static enum err hear(struct byte_sink *s, const void *from, size_t len, struct w
 /* Some work: a flow that succeeds, one that is cancelled, one whose job is tried again. */
 static void live(void) {
     static const char *const chain[] = {"a", "b: a", "c: b"}, *const wide[] = {"x", "y", "z: x y"};
-    struct options o = rig_options();
-    assert_int_equal(rig_attach(&rig, "w1", 1, 8), ERR_OK);
-    assert_int_equal(rig_submit(&rig, &o, chain, 3), ERR_OK);
-    rig_run_all(&rig, "w1", 1);
-    assert_int_equal(rig_submit(&rig, &o, wide, 3), ERR_OK);
-    assert_int_equal(rig_exit(&rig, "w1", ref_of(2, 0), 1, 3), ERR_OK);
-    rig_tick(&rig, 6000);
-    rig_run_all(&rig, "w1", 1);
-    assert_int_equal(rig_submit(&rig, &o, wide, 3), ERR_OK);
-    assert_int_equal(rig_cancel(&rig, (struct job_ref){{3}, UINT32_MAX}), ERR_OK);
-    rig_run_all(&rig, "w1", 1);
-    assert_int_equal(rig_drain(&rig, "w1", true), ERR_OK);
+    struct options o = fixture_options();
+    assert_int_equal(fixture_attach(&rig, "w1", 1, 8), ERR_OK);
+    assert_int_equal(fixture_submit(&rig, &o, chain, 3), ERR_OK);
+    fixture_run_all(&rig, "w1", 1);
+    assert_int_equal(fixture_submit(&rig, &o, wide, 3), ERR_OK);
+    assert_int_equal(fixture_exit(&rig, "w1", ref_of(2, 0), 1, 3), ERR_OK);
+    fixture_tick(&rig, 6000);
+    fixture_run_all(&rig, "w1", 1);
+    assert_int_equal(fixture_submit(&rig, &o, wide, 3), ERR_OK);
+    assert_int_equal(fixture_cancel(&rig, (struct job_ref){{3}, UINT32_MAX}), ERR_OK);
+    fixture_run_all(&rig, "w1", 1);
+    assert_int_equal(fixture_drain(&rig, "w1", true), ERR_OK);
 }
 
 static int setup(void **state) {
     (void)state;
-    rig_init(&rig);
+    fixture_init(&rig);
     tmpdisk_make(&tmp);
     live();
     rigdisk_write(&rig, tmp.disk, 1 << 20);
@@ -51,7 +51,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     (void)state;
     tmpdisk_remove(&tmp);
-    rig_fini(&rig);
+    fixture_fini(&rig);
     return 0;
 }
 
@@ -68,22 +68,22 @@ static uint64_t last_lsn(void) {
 /* Told in steps that end with every `step`th batch, it is what left, in order; returns how many that were. */
 static uint32_t check(struct position after, uint64_t flow, uint32_t step) {
     struct heard h = {{hear}, {0}};
-    struct recount_spec spec = {.after = after, .flow = flow};
-    struct recount_item item;
+    struct event_replay_spec spec = {.after = after, .flow = flow};
+    struct event_replay_item item;
     struct why why = {{0}};
     uint32_t at = 0, count = 0, reached = 0;
     buf_init(&h.bytes, (size_t)1 << 26);
-    struct recount *r = recount_new(tmp.disk, &spec, &h.sink);
+    struct event_replay *r = event_replay_new(tmp.disk, &spec, &h.sink);
     for (uint32_t i = 0; i < rig.batches.count; i++) {
         const struct batch *b = vec_at(&rig.batches, i);
         if ((i + 1) % step != 0 && i + 1 < rig.batches.count) continue;
-        if (recount_upto(r, b->last_lsn, &why) != ERR_OK) fail_msg("%s", why.text);
+        if (event_replay_upto(r, b->last_lsn, &why) != ERR_OK) fail_msg("%s", why.text);
     }
     struct slice left = buf_slice(&h.bytes);
-    while (recount_take(&left, &item) == RECOUNT_TAKEN) {
-        assert_int_not_equal(item.kind, RECOUNT_GAP);
-        if (item.kind == RECOUNT_UPTO) reached++;
-        if (item.kind != RECOUNT_NOTICE) continue;
+    while (event_replay_take(&left, &item) == EVENT_REPLAY_TAKEN) {
+        assert_int_not_equal(item.kind, EVENT_REPLAY_GAP);
+        if (item.kind == EVENT_REPLAY_UPTO) reached++;
+        if (item.kind != EVENT_REPLAY_EVENT) continue;
         const struct effect *e = NULL;
         while (e == NULL || !is_wanted(e, after, flow)) {
             assert_true(at < rig.effects.count);
@@ -95,7 +95,7 @@ static uint32_t check(struct position after, uint64_t flow, uint32_t step) {
     }
     for (; at < rig.effects.count; at++) assert_false(is_wanted(vec_at(&rig.effects, at), after, flow));
     assert_true(left.len == 0 && reached > 0);
-    recount_free(r);
+    event_replay_free(r);
     buf_fini(&h.bytes);
     return count;
 }
@@ -124,33 +124,33 @@ static void of_one_flow(void **state) {
 static void no_more_than_asked_for(void **state) {
     (void)state;
     struct heard h = {{hear}, {0}};
-    struct recount_spec spec = {.flow = 2, .most = 3};
-    struct recount_item item;
+    struct event_replay_spec spec = {.flow = 2, .most = 3};
+    struct event_replay_item item;
     struct why why;
     uint32_t count = 0;
     buf_init(&h.bytes, (size_t)1 << 20);
-    struct recount *r = recount_new(tmp.disk, &spec, &h.sink);
-    assert_int_equal(recount_upto(r, last_lsn(), &why), ERR_OK);
+    struct event_replay *r = event_replay_new(tmp.disk, &spec, &h.sink);
+    assert_int_equal(event_replay_upto(r, last_lsn(), &why), ERR_OK);
     struct slice left = buf_slice(&h.bytes);
-    while (recount_take(&left, &item) == RECOUNT_TAKEN && item.kind == RECOUNT_NOTICE) count++;
+    while (event_replay_take(&left, &item) == EVENT_REPLAY_TAKEN && item.kind == EVENT_REPLAY_EVENT) count++;
     assert_int_equal(count, 3);
-    assert_int_equal(item.kind, RECOUNT_UPTO);
-    recount_free(r);
+    assert_int_equal(item.kind, EVENT_REPLAY_UPTO);
+    event_replay_free(r);
     buf_fini(&h.bytes);
 }
 
 static void words_are_those_of_then(void **state) {
     (void)state;
     struct heard h = {{hear}, {0}};
-    struct recount_spec spec = {.flow = 1};
-    struct recount_item item;
+    struct event_replay_spec spec = {.flow = 1};
+    struct event_replay_item item;
     struct why why;
     buf_init(&h.bytes, (size_t)1 << 20);
-    struct recount *r = recount_new(tmp.disk, &spec, &h.sink);
-    assert_int_equal(recount_upto(r, last_lsn(), &why), ERR_OK);
+    struct event_replay *r = event_replay_new(tmp.disk, &spec, &h.sink);
+    assert_int_equal(event_replay_upto(r, last_lsn(), &why), ERR_OK);
     struct slice left = buf_slice(&h.bytes);
     bool dispatched = false;
-    while (recount_take(&left, &item) == RECOUNT_TAKEN && item.kind == RECOUNT_NOTICE) {
+    while (event_replay_take(&left, &item) == EVENT_REPLAY_TAKEN && item.kind == EVENT_REPLAY_EVENT) {
         const struct wire_event *e = &item.notice.event;
         assert_true(slice_eq(item.notice.tenant, SLICE("acme")) && item.notice.flow == 1);
         if (!slice_eq(e->to, SLICE("dispatched"))) continue;
@@ -158,23 +158,23 @@ static void words_are_those_of_then(void **state) {
         assert_true(slice_eq(e->worker, SLICE("w1")) && e->attempt == 1);
     }
     assert_true(dispatched);
-    recount_free(r);
+    event_replay_free(r);
     buf_fini(&h.bytes);
 }
 
 static void what_is_not_of_a_recount_is_noticed(void **state) {
     (void)state;
-    struct recount_item item;
+    struct event_replay_item item;
     struct slice s = SLICE("\0\0\0\0\0");
-    assert_int_equal(recount_take(&s, &item), RECOUNT_BAD);
+    assert_int_equal(event_replay_take(&s, &item), EVENT_REPLAY_BAD);
     s = SLICE("\1\0\0\0\x09");
-    assert_int_equal(recount_take(&s, &item), RECOUNT_BAD);
+    assert_int_equal(event_replay_take(&s, &item), EVENT_REPLAY_BAD);
     s = SLICE("\2\0\0\0\0\x09");
-    assert_int_equal(recount_take(&s, &item), RECOUNT_BAD);
+    assert_int_equal(event_replay_take(&s, &item), EVENT_REPLAY_BAD);
     s = SLICE("\xff\xff\xff\x7f\0");
-    assert_int_equal(recount_take(&s, &item), RECOUNT_BAD);
+    assert_int_equal(event_replay_take(&s, &item), EVENT_REPLAY_BAD);
     s = SLICE("\2\0\0\0\0");
-    assert_int_equal(recount_take(&s, &item), RECOUNT_MORE);
+    assert_int_equal(event_replay_take(&s, &item), EVENT_REPLAY_MORE);
 }
 
 int main(void) {

@@ -6,37 +6,37 @@
 #include "corrupt.h"
 
 /* Flow 1 runs (a dispatched, b waits for it), 2 is held, 3 failed, 4 succeeded, 5 is ready. */
-static void scene(struct rig *r) {
-    struct options o = rig_options();
+static void scene(struct fixture *r) {
+    struct options o = fixture_options();
     o.retries = 0;
-    assert_ok(rig_attach(r, "w", 1, 10));
-    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
+    assert_ok(fixture_attach(r, "w", 1, 10));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
     o.gates = GATE_BIT(GATE_APPROVAL);
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
     o.gates = 0;
-    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
-    assert_ok(rig_exit(r, "w", ref_of(3, 0), 1, 1));
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
-    assert_ok(rig_done(r, "w", 1, ref_of(4, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
+    assert_ok(fixture_exit(r, "w", ref_of(3, 0), 1, 1));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_done(r, "w", 1, ref_of(4, 0), 1, OUTCOME_OK));
     o.demand.pool = SLICE("nowhere");
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
-    assert_ok(rig_submit_key(r, "key", 1, 0));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_submit_key(r, "key", 1, 0));
 }
 
 /* ---- batches ---- */
 
-static enum err replay_batch(const struct rig *r, const struct batch *b, struct why *why) {
-    struct engine *e = rig_replay(r);
+static enum err replay_batch(const struct fixture *r, const struct batch *b, struct why *why) {
+    struct engine *e = fixture_replay(r);
     enum err err = engine_replay(e, b, why);
     engine_free(e);
     return err;
 }
 
 static void batches_out_of_place(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct why why;
     const uint8_t record[] = {23, 1, 3, 4 << 1 | 1, 1, 't'}, twice[] = {23, 1, 3, 9, 1, 't', 23, 1, 3, 9, 1, 't'};
-    struct batch good = forge_batch(r->engine, slice_of(record, 6)), b = good;
+    struct batch good = corrupt_batch(r->engine, slice_of(record, 6)), b = good;
     assert_ok(replay_batch(r, &b, &why));
     b.shard = 1;
     assert_int_equal(replay_batch(r, &b, &why), ERR_CORRUPT);
@@ -74,8 +74,8 @@ static void batches_out_of_place(void **state) {
 }
 
 static void an_owner_does_not_replay(void **state) {
-    struct rig *r = *state;
-    struct batch b = forge_batch(r->engine, slice_of(NULL, 0));
+    struct fixture *r = *state;
+    struct batch b = corrupt_batch(r->engine, slice_of(NULL, 0));
     struct why why;
     assert_panics((void)!engine_replay(r->engine, &b, &why));
     assert_panics((void)!engine_load(r->engine, SLICE("x"), &why));
@@ -85,13 +85,13 @@ static void an_owner_does_not_replay(void **state) {
 /* ---- records ---- */
 
 static struct options bare(void) {
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.dispatch_timeout_ms = 1000;
     return o;
 }
 
 static void submits(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     scene(r);
     static const uint8_t hash[32] = {1};
     struct options sets[] = {bare()};
@@ -167,7 +167,7 @@ static void submits(void **state) {
 }
 
 static void flows(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     scene(r);
     MISFIT(r, REC_CANCELLED, "a flow that is not there", .flow = 77, .whole = true);
     MISFIT(r, REC_CANCELLED, "a job that is not there", .flow = 1, .ordinal = 5);
@@ -189,7 +189,7 @@ static void flows(void **state) {
 }
 
 static void attempts(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     scene(r);
     MISFIT(r, REC_ASSIGNED, "a job that is not there", .flow = 77, .attempt = 1, .worker = SLICE("w"));
     MISFIT(r, REC_ASSIGNED, "not ready", .flow = 1, .attempt = 2, .worker = SLICE("w"));
@@ -205,7 +205,7 @@ static void attempts(void **state) {
     MISFIT(r, REC_ENDED, "before the start", .flow = 1, .attempt = 1, .ended_ago_ms = UINT64_MAX);
     FITTING(r, REC_STOPPING, .flow = 1, .attempt = 1, .stop = STOP_RUN_TIMEOUT);
     FITTING(r, REC_ENDED, .flow = 1, .attempt = 1, .fatal = true, .outcome = OUTCOME_REFUSED);
-    assert_ok(rig_started(r, "w", 1, ref_of(1, 0), 1));
+    assert_ok(fixture_started(r, "w", 1, ref_of(1, 0), 1));
     MISFIT(r, REC_STARTED, "runs already", .flow = 1, .attempt = 1);
     MISFIT(r, REC_WORKER, "without an id", .info = {.slots = 1});
     MISFIT(r, REC_WORKER, "without slots", .worker = SLICE("z"));
@@ -215,7 +215,7 @@ static void attempts(void **state) {
 }
 
 static void what_decide_never_writes(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     scene(r);
     struct options sets[] = {bare()};
     struct rec_job job = {.name = SLICE("x")};
@@ -227,14 +227,14 @@ static void what_decide_never_writes(void **state) {
     sets[0].gates = GATE_BIT(GATE_APPROVAL);
     FITTING(r, REC_SUBMITTED, .flow = 9, .head.tenant = SLICE("t"), .profiles = {sets, 1}, .jobs = {&job, 1});
     /* a second reason to stop */
-    assert_ok(rig_cancel(r, ref_of(1, 0)));
+    assert_ok(fixture_cancel(r, ref_of(1, 0)));
     FITTING(r, REC_STOPPING, .flow = 1, .attempt = 1, .stop = STOP_RUN_TIMEOUT);
 }
 
 /* In the middle of a long consequence most records about the flow have no place. */
 static void a_flow_that_settles(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     struct job_spec *specs = calloc(5000, sizeof *specs);
     char(*names)[8] = calloc(5000, sizeof *names);
     for (uint32_t i = 0; i < 5000; i++) {
@@ -243,30 +243,30 @@ static void a_flow_that_settles(void **state) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, specs, 5000, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     free(specs);
     free(names);
     cmd = (struct command){.kind = CMD_CANCEL};
     cmd.as.cancel = (struct cmd_cancel){.flow = {1}, .whole = true};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
-    rig_flush(r);
+    fixture_flush(r);
     MISFIT(r, REC_RETRIED, "has not settled", .flow = 1);
     MISFIT(r, REC_PAUSED, "has not settled", .flow = 1);
     MISFIT(r, REC_FORGOTTEN, "has not ended", .flow = 1);
     FITTING(r, REC_CANCELLED, .flow = 1, .whole = true);
     FITTING(r, REC_CONTINUED, .flow = 1);
-    rig_tick(r, 0);
+    fixture_tick(r, 0);
     cmd = (struct command){.kind = CMD_RERUN};
     cmd.as.flow.v = 1;
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
-    rig_flush(r);
+    fixture_flush(r);
     MISFIT(r, REC_FORGOTTEN, "has not ended", .flow = 1); /* over by its last word, and starting again */
 }
 
 static void time_and_verdicts(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     scene(r);
     MISFIT(r, REC_DUE, "not there", .flow = 77);
     MISFIT(r, REC_DUE, "something else", .flow = 1, .ordinal = 1, .due = DUE_START); /* waits for its parent */
@@ -288,15 +288,15 @@ static void time_and_verdicts(void **state) {
     MISFIT(r, REC_KEY_EXPIRED, "not there", .head.tenant = SLICE("acme"), .key = SLICE("k"));
     MISFIT(r, REC_KEY_EXPIRED, "not there", .key = SLICE("key"));
     FITTING(r, REC_KEY_EXPIRED, .head.tenant = SLICE("acme"), .key = SLICE("key"));
-    struct options o = rig_options();
+    struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_OUTPUT);
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
-    assert_ok(rig_done(r, "w", 1, ref_of(7, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_done(r, "w", 1, ref_of(7, 0), 1, OUTCOME_OK));
     MISFIT(r, REC_VERDICT, "hold of an output", .question = 2, .verdict = VERDICT_HOLD);
 }
 
 static void names(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     MISFIT(r, REC_POOL, "without a name", .state = 0);
     MISFIT(r, REC_TOPIC, "without a name", .head.tenant = SLICE("t"));
     MISFIT(r, REC_TENANT, "without a name", .weight = 1);
@@ -306,7 +306,7 @@ static void names(void **state) {
 
 /* Many names, so that they meet in the table; the twin is far from its brother. */
 static void twins_among_many(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     static struct rec_job jobs[1000];
     static char texts[1000][8];
     struct options sets[] = {bare()};
@@ -322,16 +322,16 @@ static void twins_among_many(void **state) {
 }
 
 static void a_flow_that_unwinds(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint32_t fatal = 9;
-    struct options sets[] = {rig_options(), rig_options()}, one[] = {bare()};
+    struct options sets[] = {fixture_options(), fixture_options()}, one[] = {bare()};
     sets[0].fatal_exits = (struct tlv_u32s){&fatal, 1};
     const char *jobs[] = {"a~1", "f: a", "c: a"};
-    assert_ok(rig_submit_sets(r, sets, 2, jobs, 3, true));
-    assert_ok(rig_attach(r, "w", 1, 8));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
-    assert_ok(rig_exit(r, "w", ref_of(1, 1), 1, 9));
-    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_STOPPING);
+    assert_ok(fixture_submit_sets(r, sets, 2, jobs, 3, true));
+    assert_ok(fixture_attach(r, "w", 1, 8));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 1), 1, 9));
+    assert_int_equal(fixture_flow(r, 1).unwinding, UNWIND_STOPPING);
     struct rec_job job = {.name = SLICE("x")};
     struct tlv_list set = {one, 1}, list = {&job, 1};
     MISFIT(r, REC_ADDED, "jobs for a flow that unwinds", .flow = 1, .profiles = set, .jobs = list);
@@ -339,45 +339,45 @@ static void a_flow_that_unwinds(void **state) {
     MISFIT(r, REC_CANCELLED, "a flow that unwinds", .flow = 1, .whole = true);
     FITTING(r, REC_CANCELLED, .flow = 1, .ordinal = 2);
     FITTING(r, REC_DISCARDED, .flow = 1, .ordinal = 1);
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_STOPPED));
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 3), 1, OUTCOME_OK));
-    assert_int_equal(rig_flow(r, 1).unwinding, UNWIND_DONE);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_STOPPED));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 3), 1, OUTCOME_OK));
+    assert_int_equal(fixture_flow(r, 1).unwinding, UNWIND_DONE);
     MISFIT(r, REC_RERUN, "a flow that was unwound", .flow = 1);
     FITTING(r, REC_FORGOTTEN, .flow = 1);
 }
 
 /* A parent tells 5,000 children of its end. Until it is through, it counts as open, and no verdict may change it. */
 static void a_parent_that_is_still_telling(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     char(*names)[16] = calloc(5001, sizeof *names);
     const char **jobs = calloc(5001, sizeof *jobs);
     for (uint32_t i = 0; i < 5001; i++) {
         (void)snprintf(names[i], sizeof names[i], i == 0 ? "a" : "j%u: a", i);
         jobs[i] = names[i];
     }
-    assert_ok(rig_submit_sets(r, &o, 1, jobs, 5001, true));
+    assert_ok(fixture_submit_sets(r, &o, 1, jobs, 5001, true));
     free(names);
     free(jobs);
-    assert_ok(rig_attach(r, "w", 1, 1));
+    assert_ok(fixture_attach(r, "w", 1, 1));
     struct command cmd = {.kind = CMD_DONE, .token = 1};
     cmd.as.attempt = (struct cmd_attempt){.worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, 0), .attempt = 1};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd); /* no pass: CONTINUED has not been written yet */
-    rig_flush(r);
-    assert_int_equal(rig_state(r, 1, 0), JOB_SUCCEEDED);
+    fixture_flush(r);
+    assert_int_equal(fixture_state(r, 1, 0), JOB_SUCCEEDED);
     MISFIT(r, REC_VERDICT, "a job whose end is not through", .flow = 1, .ordinal = 0, .verdict = VERDICT_QUARANTINE);
-    struct why_job why = rig_why(r, 1, 5000);
+    struct why_job why = fixture_why(r, 1, 5000);
     assert_int_equal(why.block, BLOCK_PARENTS);
     assert_int_equal(why.parent.ordinal, 0);
-    rig_tick(r, 0);
-    assert_int_not_equal(rig_why(r, 1, 5000).block, BLOCK_PARENTS);
+    fixture_tick(r, 0);
+    assert_int_not_equal(fixture_why(r, 1, 5000).block, BLOCK_PARENTS);
     FITTING(r, REC_VERDICT, .flow = 1, .ordinal = 0, .verdict = VERDICT_QUARANTINE);
 }
 
 static void the_store(void **state) {
-    struct rig *r = *state;
-    assert_ok(rig_submit(r, &(struct options){.quorum = 1}, (const char *[]){"a"}, 1));
+    struct fixture *r = *state;
+    assert_ok(fixture_submit(r, &(struct options){.quorum = 1}, (const char *[]){"a"}, 1));
     struct rec_store_entry e = {.key = SLICE("k"), .kind = ITEM_TEXT, .value = SLICE("v")};
     struct rec_store_item m = {SLICE("m")};
     struct tlv_list entries = {&e, 1}, members = {&m, 1};
@@ -397,9 +397,9 @@ static void the_store(void **state) {
     struct store_entry text = {SLICE("t"), SLICE("v")};
     struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
     cmd.as.store = (struct cmd_store){.op = STORE_SET, .entries = &text, .entry_count = 1};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     cmd.as.store = (struct cmd_store){.op = STORE_ADD, .key = SLICE("s"), .members = &m.text, .member_count = 1};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     FITTING(r, REC_STORE_MEMBERS, ACME, .key = SLICE("s"), .removed = members);
     MISFIT(r, REC_STORE_MEMBERS, "members of what is no set", ACME, .key = SLICE("t"), .added = members);
     FITTING(r, REC_STORE_EXPIRY, ACME, .key = SLICE("t"), .expires_ms = 5);
@@ -411,18 +411,18 @@ static void the_store(void **state) {
 
 /* Flow 1 left its result, 2 was given it, 3 is ready with another key, 4 with none. */
 static void kept_results(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint8_t keys[2][32] = {{1}, {2}};
-    struct options o = rig_options();
-    assert_ok(rig_attach(r, "w", 1, 1));
+    struct options o = fixture_options();
+    assert_ok(fixture_attach(r, "w", 1, 1));
     for (uint32_t i = 0; i < 4; i++) {
         struct job_spec spec = {.name = SLICE("a")};
         if (i < 3) spec.cache_key = slice_of(keys[i == 2], 32);
         struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
         cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
-        assert_ok(rig_command(r, &cmd));
-        if (i == 0) assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
-        if (i == 0) assert_ok(rig_drain(r, "w", true));
+        assert_ok(fixture_command(r, &cmd));
+        if (i == 0) assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+        if (i == 0) assert_ok(fixture_drain(r, "w", true));
     }
     struct slice key = slice_of(keys[0], 32);
     FITTING(r, REC_MEMO_KEPT, .flow = 1, .expires_ms = r->in.wall.ms);
@@ -442,20 +442,20 @@ static void kept_results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(batches_out_of_place),
-        RIG_TEST(an_owner_does_not_replay),
-        RIG_TEST(submits),
-        RIG_TEST(flows),
-        RIG_TEST(attempts),
-        RIG_TEST(time_and_verdicts),
-        RIG_TEST(names),
-        RIG_TEST(twins_among_many),
-        RIG_TEST(a_flow_that_unwinds),
-        RIG_TEST(a_parent_that_is_still_telling),
-        RIG_TEST(the_store),
-        RIG_TEST(kept_results),
-        RIG_TEST(what_decide_never_writes),
-        RIG_TEST(a_flow_that_settles),
+        FIXTURE_TEST(batches_out_of_place),
+        FIXTURE_TEST(an_owner_does_not_replay),
+        FIXTURE_TEST(submits),
+        FIXTURE_TEST(flows),
+        FIXTURE_TEST(attempts),
+        FIXTURE_TEST(time_and_verdicts),
+        FIXTURE_TEST(names),
+        FIXTURE_TEST(twins_among_many),
+        FIXTURE_TEST(a_flow_that_unwinds),
+        FIXTURE_TEST(a_parent_that_is_still_telling),
+        FIXTURE_TEST(the_store),
+        FIXTURE_TEST(kept_results),
+        FIXTURE_TEST(what_decide_never_writes),
+        FIXTURE_TEST(a_flow_that_settles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,56 +10,56 @@
 #define LONG_AGO 604800000 /* the standard retention */
 
 static int setup(void **state) {
-    static struct rig rig;
-    rig_init(&rig);
+    static struct fixture rig;
+    fixture_init(&rig);
     *state = &rig;
     return 0;
 }
 
 static int teardown(void **state) {
-    rig_fini(*state);
+    fixture_fini(*state);
     return 0;
 }
 
-static struct state_counts counts_of(const struct rig *r) {
+static struct state_counts counts_of(const struct fixture *r) {
     struct state_counts c;
     view_counts(engine_state(r->engine), engine_live(r->engine), &c);
     return c;
 }
 
-static enum err project(struct rig *r, uint64_t lsn) {
+static enum err project(struct fixture *r, uint64_t lsn) {
     struct command cmd = {.kind = CMD_PROJECTED, .as.lsn = lsn};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static void project_all(struct rig *r) {
+static void project_all(struct fixture *r) {
     assert_int_equal(project(r, engine_lsn(r->engine)), ERR_OK);
 }
 
 /* A flow of one job that is over at once. */
-static uint64_t finished(struct rig *r) {
+static uint64_t finished(struct fixture *r) {
     struct options o;
     options_default(&o);
     o.kind = JOB_BARRIER;
     const char *jobs[] = {"a"};
-    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o, jobs, 1), ERR_OK);
     return r->reply.flow.v;
 }
 
 /* A flow of one job that failed. */
-static uint64_t failed(struct rig *r) {
+static uint64_t failed(struct fixture *r) {
     struct options o;
     options_default(&o);
     o.start_within_ms = 1;
     const char *jobs[] = {"a"};
-    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o, jobs, 1), ERR_OK);
     uint64_t flow = r->reply.flow.v;
-    rig_tick(r, 1);
-    assert_int_equal(rig_state(r, flow, 0), JOB_FAILED);
+    fixture_tick(r, 1);
+    assert_int_equal(fixture_state(r, flow, 0), JOB_FAILED);
     return flow;
 }
 
-static bool is_there(const struct rig *r, uint64_t flow) {
+static bool is_there(const struct fixture *r, uint64_t flow) {
     struct flow_view view;
     return view_flow(engine_state(r->engine), (flow_id){flow}, &view);
 }
@@ -67,131 +67,131 @@ static bool is_there(const struct rig *r, uint64_t flow) {
 /* ---- who leaves when ---- */
 
 static void nothing_leaves_without_a_history(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     finished(r);
-    rig_tick(r, 10 * (int64_t)LONG_AGO);
+    fixture_tick(r, 10 * (int64_t)LONG_AGO);
     assert_true(is_there(r, 1));
     assert_int_equal(project(r, engine_lsn(r->engine) + 1), ERR_INVALID); /* it cannot know the future */
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_true(is_there(r, 1));
 }
 
 static void a_flow_leaves_when_its_time_is_over_and_the_history_has_it(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     finished(r);
     uint64_t end = engine_lsn(r->engine);
-    rig_tick(r, 1000);
+    fixture_tick(r, 1000);
     finished(r);
     assert_int_equal(project(r, end), ERR_OK);
     assert_int_equal(engine_next_due(r->engine).ms, r->in.wall.ms - 1000 + LONG_AGO);
-    rig_tick(r, LONG_AGO - 1001);
+    fixture_tick(r, LONG_AGO - 1001);
     assert_true(is_there(r, 1));
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_false(is_there(r, 1));
-    rig_tick(r, LONG_AGO);
+    fixture_tick(r, LONG_AGO);
     assert_true(is_there(r, 2));                   /* the history is not that far */
     assert_int_equal(project(r, end - 1), ERR_OK); /* and does not go back */
     assert_int_equal(counts_of(r).projected_lsn, end);
-    rig_check_digests(r);
+    fixture_check_digests(r);
     project_all(r);
     assert_false(is_there(r, 2));
     assert_int_equal(counts_of(r).flows_ended, 0);
     assert_int_equal(engine_next_due(r->engine).ms, TIME_NEVER);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void when_there_are_many_the_oldest_do_not_wait(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.ended_flows_kept = 2;
-    rig_crash(r); /* the limit holds from a start on */
+    fixture_crash(r); /* the limit holds from a start on */
     for (uint32_t i = 0; i < 4; i++) finished(r);
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_true(is_there(r, 1)); /* the history does not have it */
     project_all(r);
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_false(is_there(r, 1));
     assert_false(is_there(r, 2));
     assert_true(is_there(r, 3));
     assert_int_equal(engine_next_due(r->engine).ms, r->in.wall.ms - 2 + LONG_AGO);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void after_a_restart_the_history_must_say_so_again(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     finished(r);
     project_all(r);
-    rig_crash(r);
-    rig_tick(r, LONG_AGO);
+    fixture_crash(r);
+    fixture_tick(r, LONG_AGO);
     assert_true(is_there(r, 1));
     project_all(r);
     assert_false(is_there(r, 1));
 }
 
 static void a_flow_that_runs_again_stays(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint64_t flow = failed(r);
     project_all(r);
     struct command rerun = {.kind = CMD_RERUN, .as.flow = {flow}};
-    assert_int_equal(rig_command(r, &rerun), ERR_OK);
+    assert_int_equal(fixture_command(r, &rerun), ERR_OK);
     assert_int_equal(counts_of(r).flows_ended, 0);
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_int_equal(counts_of(r).flows_ended, 1);
-    rig_tick(r, 2 * r->limits.dead_letter_ms);
+    fixture_tick(r, 2 * r->limits.dead_letter_ms);
     assert_true(is_there(r, flow)); /* it ended anew, and the history has not heard of that */
     project_all(r);
     assert_false(is_there(r, flow));
 }
 
 static void dead_letters_keep_their_flow(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint64_t kept = failed(r), discarded = failed(r);
     project_all(r);
-    rig_tick(r, LONG_AGO);
+    fixture_tick(r, LONG_AGO);
     assert_true(is_there(r, kept) && is_there(r, discarded));
     struct command cmd = {.kind = CMD_DISCARD, .as.job = {{discarded}, 0}};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     project_all(r);
-    rig_tick(r, LONG_AGO - 1);
+    fixture_tick(r, LONG_AGO - 1);
     assert_true(is_there(r, discarded)); /* its time counts from the discard */
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     assert_false(is_there(r, discarded));
     assert_true(is_there(r, kept));
-    rig_check_digests(r);
-    rig_crash(r);
+    fixture_check_digests(r);
+    fixture_crash(r);
     project_all(r);
-    rig_tick(r, r->limits.dead_letter_ms);
+    fixture_tick(r, r->limits.dead_letter_ms);
     assert_false(is_there(r, kept));
     assert_int_equal(counts_of(r).dead_letters, 0);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void a_late_word_counts_as_an_end(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint64_t flow = finished(r);
     project_all(r);
-    rig_tick(r, LONG_AGO - 1);
+    fixture_tick(r, LONG_AGO - 1);
     struct command cmd = {.kind = CMD_VERDICT};
     cmd.as.verdict = (struct cmd_verdict){.job = {{flow}, 0}, .verdict = VERDICT_QUARANTINE};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
-    rig_tick(r, LONG_AGO);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
+    fixture_tick(r, LONG_AGO);
     assert_true(is_there(r, flow));
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void a_lagging_history_slows_admission(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.ended_flows_max = 3;
     r->limits.retention_ms = 0;
-    rig_crash(r);
+    fixture_crash(r);
     for (int i = 0; i < 3; i++) finished(r);
     struct options o;
     options_default(&o);
     const char *jobs[] = {"a"};
-    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_BUSY);
+    assert_int_equal(fixture_submit(r, &o, jobs, 1), ERR_BUSY);
     assert_non_null(strstr(r->reply.why.text, "3 finished flows have not left memory (ended_flows_max)"));
     assert_non_null(strstr(r->reply.why.text, "the history is at LSN 0"));
     project_all(r);
-    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o, jobs, 1), ERR_OK);
 }
 
 /* ---- large flows ---- */
@@ -200,7 +200,7 @@ static void a_lagging_history_slows_admission(void **state) {
 #define PART 10000u
 
 /* A flow of barriers, over at once. */
-static uint64_t large(struct rig *r) {
+static uint64_t large(struct fixture *r) {
     static struct job_spec specs[PART];
     static char names[LARGE][8], body[700]; /* 7 MiB a part */
     struct options o;
@@ -218,31 +218,31 @@ static uint64_t large(struct rig *r) {
             cmd.as.submit.jobs = jobs;
         else
             cmd.as.add = (struct cmd_add){.flow = r->reply.flow, .jobs = jobs};
-        assert_int_equal(rig_command(r, &cmd), ERR_OK);
+        assert_int_equal(fixture_command(r, &cmd), ERR_OK);
         cmd = (struct command){.kind = CMD_ADD};
     }
     return r->reply.flow.v;
 }
 
-static void forget(struct rig *r, uint64_t flow) {
+static void forget(struct fixture *r, uint64_t flow) {
     struct command cmd = {.kind = CMD_FORGET, .as.flow = {flow}};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
 }
 
 /* One pass, however much is left to do. */
-static void pass(struct rig *r) {
+static void pass(struct fixture *r) {
     r->in.wall.ms++;
     engine_begin(r->engine, &r->in);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
 }
 
-static uint32_t jobs_held(const struct rig *r) {
+static uint32_t jobs_held(const struct fixture *r) {
     return engine_state(r->engine)->jobs.count;
 }
 
 static void a_large_flow_leaves_in_steps_and_out_of_sight(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint64_t flow = large(r);
     finished(r);
     assert_int_equal(counts_of(r).jobs, LARGE + 1);
@@ -259,16 +259,16 @@ static void a_large_flow_leaves_in_steps_and_out_of_sight(void **state) {
     for (uint32_t at = 0; (at = view_flow_next(engine_state(r->engine), at, &next)) != 0;) assert_true(next.v != flow);
     assert_true(next.v != 0);
     struct command again = {.kind = CMD_FORGET, .as.flow = {flow}};
-    rig_check_digests(r);
-    assert_int_equal(rig_command(r, &again), ERR_NOT_FOUND);
-    rig_tick(r, 0);
+    fixture_check_digests(r);
+    assert_int_equal(fixture_command(r, &again), ERR_NOT_FOUND);
+    fixture_tick(r, 0);
     assert_int_equal(jobs_held(r), 1);
     assert_int_equal(engine_state(r->engine)->flows.count, 1);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void its_memory_comes_back_in_steps(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     uint64_t flow = large(r);
     forget(r, flow);
     while (jobs_held(r)) pass(r);
@@ -287,20 +287,20 @@ static void its_memory_comes_back_in_steps(void **state) {
 
 /* From the journal cut after each batch, and from a snapshot taken there: the same end. */
 static void a_crash_in_the_middle_changes_nothing(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.batch_records_max = 1; /* few steps in a batch */
-    rig_crash(r);
+    fixture_crash(r);
     uint64_t flow = large(r);
     forget(r, flow);
     uint32_t before = jobs_held(r), steps = 0;
     assert_true(before > STEP_JOBS_MAX);
     for (; engine_has_work(r->engine); steps++) {
-        struct engine *restored = rig_reload(r);
+        struct engine *restored = fixture_reload(r);
         assert_digests_equal(r->engine, restored);
         assert_int_equal(engine_state(restored)->jobs.count, jobs_held(r));
         assert_false(view_flow(engine_state(restored), (flow_id){flow}, &(struct flow_view){0}));
         engine_free(restored);
-        rig_crash(r);
+        fixture_crash(r);
         uint32_t held = jobs_held(r);
         pass(r);
         assert_in_range(jobs_held(r), 0, held);
@@ -308,15 +308,15 @@ static void a_crash_in_the_middle_changes_nothing(void **state) {
         assert_true(steps < 100);
     }
     assert_int_equal(jobs_held(r), 0);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* A job in another flow still holds an edge to a job of the flow that leaves. */
 static void a_parent_may_end_while_its_child_leaves(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o, gate;
     options_default(&o);
-    assert_int_equal(rig_submit(r, &o, (const char *[]){"parent"}, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o, (const char *[]){"parent"}, 1), ERR_OK);
     uint64_t parent = r->reply.flow.v;
     uint64_t flow = large(r);
     options_default(&gate);
@@ -324,36 +324,36 @@ static void a_parent_may_end_while_its_child_leaves(void **state) {
     struct job_spec child = {.name = SLICE("child"), .parents = &edge, .parent_count = 1};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){&gate, 1, &child, 1, true};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     uint64_t waits = r->reply.flow.v;
-    assert_int_equal(rig_cancel(r, (struct job_ref){{waits}, UINT32_MAX}), ERR_OK);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){{waits}, UINT32_MAX}), ERR_OK);
     forget(r, flow); /* keeps the sweeps busy: the next one waits its turn */
     forget(r, waits);
-    assert_int_equal(rig_cancel(r, (struct job_ref){{parent}, 0}), ERR_OK);
-    rig_check_digests(r);
-    rig_tick(r, 0);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){{parent}, 0}), ERR_OK);
+    fixture_check_digests(r);
+    fixture_tick(r, 0);
     assert_int_equal(jobs_held(r), 1);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* Only the first step: the rest is left for the end of a pass. */
-static void begin_to_forget(struct rig *r, uint64_t flow) {
+static void begin_to_forget(struct fixture *r, uint64_t flow) {
     struct command cmd = {.kind = CMD_FORGET, .as.flow = {flow}};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
-    rig_flush(r);
+    fixture_flush(r);
     assert_false(is_there(r, flow));
     assert_true(jobs_held(r) > 1);
 }
 
 /* The edge is still there, the flow of the child is out of sight. */
 static void a_parent_ends_before_the_sweep_comes_to_the_edge(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o[2];
     options_default(&o[0]);
     options_default(&o[1]);
     o[1].kind = JOB_BARRIER;
-    assert_int_equal(rig_submit(r, &o[0], (const char *[]){"parent"}, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o[0], (const char *[]){"parent"}, 1), ERR_OK);
     static struct job_spec specs[5000];
     static char names[5000][8];
     struct parent_ref edge = {.name = SLICE("parent"), .flow = {1}};
@@ -365,12 +365,12 @@ static void a_parent_ends_before_the_sweep_comes_to_the_edge(void **state) {
     specs[0].parent_count = 1;
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){o, 2, specs, 5000, false};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
-    assert_int_equal(rig_cancel(r, (struct job_ref){{2}, 0}), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){{2}, 0}), ERR_OK);
     begin_to_forget(r, 2);
-    assert_int_equal(rig_cancel(r, (struct job_ref){{1}, 0}), ERR_OK);
-    rig_check_digests(r);
-    rig_tick(r, 0);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){{1}, 0}), ERR_OK);
+    fixture_check_digests(r);
+    fixture_tick(r, 0);
     assert_int_equal(jobs_held(r), 1);
 }
 
@@ -386,7 +386,7 @@ static void count_dead(void *ctx, const struct job_view *v) {
 
 /* A dead letter and the rest of its flow are in no list while it leaves. */
 static void nothing_that_leaves_is_listed(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o[2];
     options_default(&o[0]);
     options_default(&o[1]);
@@ -400,8 +400,8 @@ static void nothing_that_leaves_is_listed(void **state) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){o, 2, specs, 5000, false};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
-    rig_tick(r, 1);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
+    fixture_tick(r, 1);
     failed(r);
     assert_int_equal(counts_of(r).dead_letters, 2);
     begin_to_forget(r, 1);
@@ -414,7 +414,7 @@ static void nothing_that_leaves_is_listed(void **state) {
 }
 
 static void many_leave_in_turns(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     for (int i = 0; i < 1100; i++) finished(r);
     r->in.wall.ms += LONG_AGO + 1;
     r->in.mono.ms += LONG_AGO + 1;
@@ -422,29 +422,29 @@ static void many_leave_in_turns(void **state) {
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
     assert_int_equal(counts_of(r).flows, 1100 - 1024);
-    rig_tick(r, 0);
+    fixture_tick(r, 0);
     assert_int_equal(counts_of(r).flows, 0);
 }
 
 /* A late word about a job of a flow that had failed already: the time of the last word is restored, too. */
 static void a_late_word_about_a_failed_flow_is_restored(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o[2];
     options_default(&o[0]);
     options_default(&o[1]);
     o[0].kind = JOB_BARRIER;
     o[1].start_within_ms = 1;
-    assert_int_equal(rig_submit_sets(r, o, 2, (const char *[]){"good", "bad@1"}, 2, false), ERR_OK);
-    rig_tick(r, 1);
-    int64_t ended = rig_flow(r, 1).finished.ms;
-    rig_tick(r, 5000);
+    assert_int_equal(fixture_submit_sets(r, o, 2, (const char *[]){"good", "bad@1"}, 2, false), ERR_OK);
+    fixture_tick(r, 1);
+    int64_t ended = fixture_flow(r, 1).finished.ms;
+    fixture_tick(r, 5000);
     struct command cmd = {.kind = CMD_VERDICT};
     cmd.as.verdict = (struct cmd_verdict){.job = {{1}, 0}, .verdict = VERDICT_QUARANTINE};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
-    assert_int_equal(rig_flow(r, 1).finished.ms, ended);
-    struct engine *restored = rig_reload(r);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_flow(r, 1).finished.ms, ended);
+    struct engine *restored = fixture_reload(r);
     assert_int_equal(flow_at(engine_state(restored), 1)->settled.ms, ended + 5000);
     engine_free(restored);
 }
@@ -452,9 +452,9 @@ static void a_late_word_about_a_failed_flow_is_restored(void **state) {
 /* Every part of a large flow comes back in pieces, whichever is the large one. */
 static void each_part_is_given_back_in_pieces(void **state) {
     (void)state;
-    struct flow f = {.web = &flow_no_web};
+    struct flow f = {.graph = &flow_graph_none};
     arena_init(&f.arena, 256, 1 << 20);
-    struct web *web = flow_web(&f);
+    struct flow_graph *web = flow_graph_own(&f);
     vec_reserve(&web->edges, 1000);
     u32vec_reserve(&f.jobs, 1000);
     lean_reserve(&web->names, 1000, NULL, NULL);

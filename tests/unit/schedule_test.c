@@ -9,21 +9,21 @@
 #define NAME SLICE("nightly")
 
 static int setup(void **state) {
-    static struct rig rig;
-    rig_init(&rig);
+    static struct fixture rig;
+    fixture_init(&rig);
     rig.in.wall.ms += EVERY - rig.in.wall.ms % EVERY + 1; /* just after a slot */
     rig.limits.schedule_late_ms = 1000;
-    rig_crash(&rig); /* the limits of an engine are those of its birth */
+    fixture_crash(&rig); /* the limits of an engine are those of its birth */
     *state = &rig;
     return 0;
 }
 
-static void limits_changed(struct rig *r) {
-    rig_crash(r);
+static void limits_changed(struct fixture *r) {
+    fixture_crash(r);
 }
 
 static int teardown(void **state) {
-    rig_fini(*state);
+    fixture_fini(*state);
     return 0;
 }
 
@@ -45,25 +45,25 @@ static struct command set_command(enum catch_up catch_up, enum overlap overlap) 
     return cmd;
 }
 
-static void set(struct rig *r, enum catch_up catch_up, enum overlap overlap) {
+static void set(struct fixture *r, enum catch_up catch_up, enum overlap overlap) {
     struct command cmd = set_command(catch_up, overlap);
-    enum err e = rig_command(r, &cmd);
+    enum err e = fixture_command(r, &cmd);
     if (e != ERR_OK) fail_msg("%s", r->reply.why.text);
 }
 
-static enum err named(struct rig *r, enum command_kind kind, bool on) {
+static enum err named(struct fixture *r, enum command_kind kind, bool on) {
     struct command cmd = {.kind = kind, .tenant = SLICE("acme")};
     cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .on = on};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static struct schedule_view view(const struct rig *r) {
+static struct schedule_view view(const struct fixture *r) {
     struct schedule_view v;
     assert_true(view_schedule(engine_state(r->engine), SLICE("acme"), NAME, &v));
     return v;
 }
 
-static enum schedule_block why(const struct rig *r, int64_t *ret_next) {
+static enum schedule_block why(const struct fixture *r, int64_t *ret_next) {
     struct why_schedule w;
     assert_true(view_why_schedule(engine_state(r->engine), engine_live(r->engine), &r->limits, view(r).revision, &w));
     if (ret_next) *ret_next = w.next.ms;
@@ -71,7 +71,7 @@ static enum schedule_block why(const struct rig *r, int64_t *ret_next) {
 }
 
 /* The calendar: slots at every full minute. Answers the last question the engine asked, if it is still open. */
-static bool answer(struct rig *r) {
+static bool answer(struct fixture *r) {
     const struct slots_effect *wanted = NULL;
     for (uint32_t i = 0; i < r->effects.count; i++) {
         const struct effect *e = vec_at(&r->effects, i);
@@ -91,40 +91,40 @@ static bool answer(struct rig *r) {
         slots[c->slot_count++] = first * EVERY;
     c->last = first * EVERY > wanted->until_ms;
     r->effects.count = 0;
-    enum err e = rig_command(r, &cmd);
+    enum err e = fixture_command(r, &cmd);
     if (e != ERR_OK && e != ERR_STALE) fail_msg("%s", r->reply.why.text);
     return true;
 }
 
-static void tick(struct rig *r, int64_t ms) {
-    rig_tick(r, ms);
+static void tick(struct fixture *r, int64_t ms) {
+    fixture_tick(r, ms);
     while (answer(r)) continue;
 }
 
-static void pass_minutes(struct rig *r, int minutes) {
+static void pass_minutes(struct fixture *r, int minutes) {
     for (int i = 0; i < minutes; i++) tick(r, EVERY);
 }
 
-static void finish_flow(struct rig *r) { /* without a worker: called off */
-    assert_int_equal(rig_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}), ERR_OK);
+static void finish_flow(struct fixture *r) { /* without a worker: called off */
+    assert_int_equal(fixture_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}), ERR_OK);
     while (answer(r)) continue;
 }
 
-static uint64_t last_flow(const struct rig *r) {
+static uint64_t last_flow(const struct fixture *r) {
     return engine_state(r->engine)->flow_last;
 }
 
 /* ---- firing ---- */
 
 static void a_slot_makes_a_flow_that_names_it(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_SLOTS);
     tick(r, 0);
     int64_t next = 0;
     assert_int_equal(why(r, &next), SCHEDULE_BLOCK_TIME);
     assert_int_equal(next % EVERY, 0);
-    rig_tick(r, next - r->in.wall.ms - 1);
+    fixture_tick(r, next - r->in.wall.ms - 1);
     assert_int_equal(last_flow(r), 0);
     tick(r, 1);
     assert_int_equal(last_flow(r), 1);
@@ -139,11 +139,11 @@ static void a_slot_makes_a_flow_that_names_it(void **state) {
     assert_int_equal(v.after.ms, next);
     assert_int_equal(v.fired, 1);
     assert_true(v.running);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void slots_are_asked_for_again_until_they_come(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     for (int i = 0; i < 3; i++) {
         uint32_t asked = 0;
@@ -151,20 +151,20 @@ static void slots_are_asked_for_again_until_they_come(void **state) {
             asked += ((struct effect *)vec_at(&r->effects, k))->kind == EFFECT_SLOTS_WANTED;
         assert_int_equal(asked, 1);
         r->effects.count = 0;
-        rig_tick(r, r->limits.schedule_retry_ms);
+        fixture_tick(r, r->limits.schedule_retry_ms);
     }
     while (answer(r)) continue;
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_TIME);
-    rig_tick(r, r->limits.schedule_retry_ms);
+    fixture_tick(r, r->limits.schedule_retry_ms);
     assert_false(answer(r)); /* it knows enough */
-    rig_crash(r);            /* slots are kept in memory only */
+    fixture_crash(r);        /* slots are kept in memory only */
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_SLOTS);
     assert_true(answer(r));
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_TIME);
 }
 
 static void no_slot_fires_twice_whatever_the_calendar_says(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, EVERY);
     uint64_t flow = last_flow(r);
@@ -174,21 +174,21 @@ static void no_slot_fires_twice_whatever_the_calendar_says(void **state) {
     int64_t slots[] = {v.after.ms - EVERY, v.after.ms};
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
     cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 2, 0, false};
-    assert_int_equal(rig_command(r, &cmd), ERR_INVALID);
+    assert_int_equal(fixture_command(r, &cmd), ERR_INVALID);
     cmd.as.schedule_slots.after_ms -= 2 * EVERY; /* of an earlier time */
-    assert_int_equal(rig_command(r, &cmd), ERR_STALE);
+    assert_int_equal(fixture_command(r, &cmd), ERR_STALE);
     cmd.as.schedule_slots.revision++;
-    assert_int_equal(rig_command(r, &cmd), ERR_STALE);
-    rig_tick(r, 1000);
+    assert_int_equal(fixture_command(r, &cmd), ERR_STALE);
+    fixture_tick(r, 1000);
     assert_int_equal(last_flow(r), flow);
 }
 
 static void an_end_is_an_end(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_QUEUE);
     cmd.as.schedule.start_ms = (r->in.wall.ms / EVERY + 2) * EVERY; /* the first slot is before the start */
     cmd.as.schedule.end_ms = cmd.as.schedule.start_ms + 2 * EVERY;
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     pass_minutes(r, 1);
     assert_int_equal(view(r).fired, 0);
     for (int i = 0; i < 5; i++) {
@@ -197,24 +197,24 @@ static void an_end_is_an_end(void **state) {
     }
     assert_int_equal(view(r).fired, 3);
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_OVER);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void a_limit_makes_a_slot_wait_and_is_named(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.flows_max = 1;
     limits_changed(r);
     struct options o;
     options_default(&o);
     const char *jobs[] = {"x"};
-    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o, jobs, 1), ERR_OK);
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, EVERY);
     assert_int_equal(view(r).fired, 0);
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_ROOM);
-    assert_int_equal(rig_cancel(r, (struct job_ref){{1}, UINT32_MAX}), ERR_OK);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){{1}, UINT32_MAX}), ERR_OK);
     struct command forget = {.kind = CMD_FORGET, .as.flow = {1}};
-    assert_int_equal(rig_command(r, &forget), ERR_OK);
+    assert_int_equal(fixture_command(r, &forget), ERR_OK);
     tick(r, r->limits.schedule_retry_ms);
     assert_int_equal(view(r).fired, 1);
     assert_int_equal(view(r).missed, 0);
@@ -223,16 +223,16 @@ static void a_limit_makes_a_slot_wait_and_is_named(void **state) {
 /* ---- catch-up ---- */
 
 /* A server that is away for some minutes, and the calendar's answer when it is back. */
-static void be_away(struct rig *r, int minutes) {
+static void be_away(struct fixture *r, int minutes) {
     r->in.wall.ms += (int64_t)minutes * EVERY + 20000;
     r->in.mono.ms += (int64_t)minutes * EVERY + 20000;
-    rig_crash(r);
+    fixture_crash(r);
     while (answer(r)) continue;
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void missed_slots_are_caught_up_in_order(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, 0);
     int64_t first = view(r).after.ms / EVERY * EVERY + EVERY;
@@ -245,13 +245,13 @@ static void missed_slots_are_caught_up_in_order(void **state) {
         assert_int_equal(view(r).waiting, 4 - i);
         if (i < 4) assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_OVERLAP);
         finish_flow(r);
-        rig_check_digests(r);
+        fixture_check_digests(r);
     }
     assert_int_equal(view(r).missed + view(r).skipped, 0);
 }
 
 static void the_oldest_missed_slots_are_left_out_beyond_the_limit(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.schedule_catch_up_max = 3;
     r->limits.schedule_slots_max = 7; /* the calendar cannot even name them all */
     limits_changed(r);
@@ -268,7 +268,7 @@ static void the_oldest_missed_slots_are_left_out_beyond_the_limit(void **state) 
 }
 
 static void the_newest_alone_is_caught_up(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_LAST, OVERLAP_SKIP);
     tick(r, 0);
     be_away(r, 5);
@@ -282,7 +282,7 @@ static void the_newest_alone_is_caught_up(void **state) {
 }
 
 static void nothing_is_caught_up(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_NONE, OVERLAP_SKIP);
     tick(r, 0);
     be_away(r, 5);
@@ -302,7 +302,7 @@ static void nothing_is_caught_up(void **state) {
 /* ---- overlap ---- */
 
 static void a_slot_is_skipped_while_an_earlier_flow_runs(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     pass_minutes(r, 4);
     assert_int_equal(view(r).fired, 1);
@@ -311,11 +311,11 @@ static void a_slot_is_skipped_while_an_earlier_flow_runs(void **state) {
     pass_minutes(r, 1);
     assert_int_equal(view(r).fired, 2);
     assert_int_equal(view(r).notes[0].flow_state, FLOW_CANCELLED);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void slots_queue_up_to_a_limit(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.schedule_waiting_max = 2;
     limits_changed(r);
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
@@ -324,7 +324,7 @@ static void slots_queue_up_to_a_limit(void **state) {
     assert_int_equal(view(r).fired, 1);
     assert_int_equal(view(r).waiting, 2);
     assert_int_equal(view(r).skipped, 2);
-    rig_check_digests(r);
+    fixture_check_digests(r);
     finish_flow(r);
     assert_int_equal(view(r).fired_slot.ms, first + EVERY);
     finish_flow(r);
@@ -335,55 +335,55 @@ static void slots_queue_up_to_a_limit(void **state) {
 }
 
 static void a_later_slot_replaces_the_running_flow(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.lease_ms = 3600000;
     r->limits.dispatch_timeout_ms = 3600000;
     limits_changed(r);
-    assert_int_equal(rig_attach(r, "w1", 1, 4), ERR_OK);
+    assert_int_equal(fixture_attach(r, "w1", 1, 4), ERR_OK);
     set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
     pass_minutes(r, 1);
-    assert_int_equal(rig_state(r, 1, 0), JOB_DISPATCHED);
+    assert_int_equal(fixture_state(r, 1, 0), JOB_DISPATCHED);
     pass_minutes(r, 1);
     assert_int_equal(view(r).fired, 1); /* the worker has not stopped the first yet */
     assert_int_equal(view(r).waiting, 1);
     struct flow_view flow;
     assert_true(view_flow(engine_state(r->engine), (flow_id){1}, &flow));
     assert_true(flow.cancelling);
-    rig_check_digests(r);
-    assert_int_equal(rig_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_STOPPED), ERR_OK);
+    fixture_check_digests(r);
+    assert_int_equal(fixture_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_STOPPED), ERR_OK);
     assert_int_equal(view(r).fired, 2);
     assert_int_equal(view(r).waiting, 0);
-    assert_int_equal(rig_state(r, 1, 0), JOB_CANCELLED);
+    assert_int_equal(fixture_state(r, 1, 0), JOB_CANCELLED);
 }
 
 static void of_slots_that_replace_only_the_last_waits(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.stop_confirm_ms = 86400000; /* its worker takes its time */
     r->limits.lease_ms = 3600000;
     limits_changed(r);
-    assert_int_equal(rig_attach(r, "w1", 1, 4), ERR_OK);
+    assert_int_equal(fixture_attach(r, "w1", 1, 4), ERR_OK);
     set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
     pass_minutes(r, 4);
     assert_int_equal(view(r).fired, 1);
     assert_int_equal(view(r).waiting, 1);
     assert_int_equal(view(r).skipped, 2);
     int64_t newest = view(r).after.ms;
-    assert_int_equal(rig_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_STOPPED), ERR_OK);
+    assert_int_equal(fixture_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_STOPPED), ERR_OK);
     assert_int_equal(view(r).fired_slot.ms, newest);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* ---- people ---- */
 
 static void a_pause_calls_its_slots_off(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     tick(r, 0);
     assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, true), ERR_OK);
     pass_minutes(r, 5);
     assert_int_equal(view(r).fired, 0);
     assert_int_equal(why(r, NULL), SCHEDULE_BLOCK_PAUSED);
-    rig_check_digests(r);
+    fixture_check_digests(r);
     assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, false), ERR_OK);
     while (answer(r)) continue;
     assert_int_equal(view(r).fired + view(r).missed, 0);
@@ -393,7 +393,7 @@ static void a_pause_calls_its_slots_off(void **state) {
 }
 
 static void set_anew_it_keeps_its_place_unless_the_expression_changes(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     tick(r, EVERY);
     struct schedule_view before = view(r);
@@ -407,25 +407,25 @@ static void set_anew_it_keeps_its_place_unless_the_expression_changes(void **sta
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_QUEUE);
     cmd.as.schedule.expression = SLICE("every full minute");
     r->in.wall.ms += 3 * EVERY;
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     assert_int_equal(view(r).after.ms, r->in.wall.ms);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void removed_is_removed(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     pass_minutes(r, 3);
     assert_int_equal(named(r, CMD_SCHEDULE_REMOVE, false), ERR_OK);
     assert_int_equal(named(r, CMD_SCHEDULE_REMOVE, false), ERR_NOT_FOUND);
     pass_minutes(r, 3);
     assert_int_equal(last_flow(r), 1);
-    rig_check_digests(r);
-    assert_int_equal(rig_cancel(r, (struct job_ref){{1}, UINT32_MAX}), ERR_OK); /* its flow is on its own now */
+    fixture_check_digests(r);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){{1}, UINT32_MAX}), ERR_OK); /* its flow is on its own now */
 }
 
 static void slots_of_the_past_can_be_filled_in(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_NONE, OVERLAP_SKIP);
     tick(r, 0);
     be_away(r, 5);
@@ -433,13 +433,13 @@ static void slots_of_the_past_can_be_filled_in(void **state) {
     int64_t slots[] = {newest - 2 * EVERY, newest, newest + EVERY};
     struct command cmd = {.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
     cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .slots = slots, .slot_count = 3};
-    assert_int_equal(rig_command(r, &cmd), ERR_INVALID); /* the last one comes by itself */
+    assert_int_equal(fixture_command(r, &cmd), ERR_INVALID); /* the last one comes by itself */
     cmd.as.schedule_name.slot_count = 2;
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     assert_int_equal(view(r).fired, 1);
     assert_int_equal(view(r).fired_slot.ms, newest - 2 * EVERY);
-    rig_check_digests(r);
-    rig_crash(r);
+    fixture_check_digests(r);
+    fixture_crash(r);
     finish_flow(r);
     assert_int_equal(view(r).fired_slot.ms, newest);
     finish_flow(r);
@@ -448,16 +448,16 @@ static void slots_of_the_past_can_be_filled_in(void **state) {
 }
 
 static void nonsense_is_refused(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     struct options o = cmd.as.schedule.jobs.profiles[0];
-#define REFUSED(err_, change)                         \
-    do {                                              \
-        struct command bad = cmd;                     \
-        struct cmd_schedule *c = &bad.as.schedule;    \
-        (void)c;                                      \
-        change;                                       \
-        assert_int_equal(rig_command(r, &bad), err_); \
+#define REFUSED(err_, change)                             \
+    do {                                                  \
+        struct command bad = cmd;                         \
+        struct cmd_schedule *c = &bad.as.schedule;        \
+        (void)c;                                          \
+        change;                                           \
+        assert_int_equal(fixture_command(r, &bad), err_); \
     } while (0)
     REFUSED(ERR_INVALID, c->name.len = 0);
     REFUSED(ERR_INVALID, bad.tenant.len = 0);
@@ -487,9 +487,9 @@ static void nonsense_is_refused(void **state) {
     assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, true), ERR_NOT_FOUND);
     assert_int_equal(named(r, CMD_SCHEDULE_BACKFILL, true), ERR_NOT_FOUND);
     struct command nameless = {.kind = CMD_SCHEDULE_REMOVE, .tenant = SLICE("acme")};
-    assert_int_equal(rig_command(r, &nameless), ERR_INVALID);
+    assert_int_equal(fixture_command(r, &nameless), ERR_INVALID);
     nameless = (struct command){.kind = CMD_SCHEDULE_REMOVE, .as.schedule_name.name = NAME};
-    assert_int_equal(rig_command(r, &nameless), ERR_INVALID);
+    assert_int_equal(fixture_command(r, &nameless), ERR_INVALID);
     r->limits.schedules_max = 1;
     limits_changed(r);
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
@@ -497,49 +497,49 @@ static void nonsense_is_refused(void **state) {
     REFUSED(ERR_OK, c->paused = true); /* setting one anew needs no room */
     struct command other = {.kind = CMD_SCHEDULE_REMOVE, .tenant = SLICE("bolt")};
     other.as.schedule_name.name = NAME;
-    assert_int_equal(rig_command(r, &other), ERR_NOT_FOUND); /* each tenant has names of its own */
+    assert_int_equal(fixture_command(r, &other), ERR_NOT_FOUND); /* each tenant has names of its own */
 }
 
 static void delays_count_from_each_flow(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     struct options o = cmd.as.schedule.jobs.profiles[0];
     o.delay_ms = 5000;
     o.delay_from_submit = true;
     cmd.as.schedule.jobs.profiles = &o;
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     for (uint64_t flow = 1; flow <= 2; flow++) {
         tick(r, EVERY - r->in.wall.ms % EVERY);
         assert_int_equal(last_flow(r), flow);
-        assert_int_equal(rig_job(r, flow, 0).due.ms, r->in.wall.ms + 5000);
+        assert_int_equal(fixture_job(r, flow, 0).due.ms, r->in.wall.ms + 5000);
         finish_flow(r);
     }
 }
 
 /* ---- slots that cannot be ---- */
 
-static enum err backfill(struct rig *r, const int64_t *slots, uint32_t count) {
+static enum err backfill(struct fixture *r, const int64_t *slots, uint32_t count) {
     struct command cmd = {.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
     cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .slots = slots, .slot_count = count};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
 /* Answers by hand what the calendar was asked for. */
-static enum err give_slots(struct rig *r, const int64_t *slots, uint32_t count, uint64_t earlier, bool last) {
+static enum err give_slots(struct fixture *r, const int64_t *slots, uint32_t count, uint64_t earlier, bool last) {
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
     r->effects.count = 0;
     cmd.as.schedule_slots =
         (struct cmd_schedule_slots){view(r).revision, view(r).after.ms, slots, count, earlier, last};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
 static void slots_that_cannot_be_are_refused(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.schedule_waiting_max = 3;
     limits_changed(r);
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     cmd.as.schedule.end_ms = r->in.wall.ms + 10 * EVERY;
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     int64_t past[] = {1000, 2000, 3000, 4000}, back[] = {2000, 1000}, before_all[] = {0};
     assert_refused(r, backfill(r, past, 0), ERR_INVALID, "no slot in that range");
     assert_refused(r, backfill(r, past, 4), ERR_LIMIT, "schedule_waiting_max");
@@ -559,7 +559,7 @@ static void slots_that_cannot_be_are_refused(void **state) {
 }
 
 static void slots_that_were_not_named_are_counted(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     int64_t slot[] = {(r->in.wall.ms / EVERY + 10) * EVERY};
     r->in.wall.ms = slot[0] + r->limits.schedule_late_ms + 1; /* just too late */
@@ -571,13 +571,13 @@ static void slots_that_were_not_named_are_counted(void **state) {
     r->in.wall.ms = slot[0]; /* on time, but others before it were not */
     assert_ok(give_slots(r, slot, 1, 5, false));
     assert_int_equal(view(r).missed, 12);
-    rig_tick(r, 0);
+    fixture_tick(r, 0);
     assert_int_equal(view(r).fired, 2);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void more_wait_than_a_lower_limit_allows(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     tick(r, EVERY);
     pass_minutes(r, 3);
@@ -589,20 +589,20 @@ static void more_wait_than_a_lower_limit_allows(void **state) {
 }
 
 static void notes_are_of_the_last_slots(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     pass_minutes(r, (int)SCHEDULE_NOTES + 5);
     struct schedule_view v = view(r);
     assert_int_equal(v.note_count, SCHEDULE_NOTES);
     assert_int_equal(v.notes[SCHEDULE_NOTES - 1].slot_ms, v.after.ms);
     assert_int_equal(v.notes[0].slot_ms, v.after.ms - (int64_t)(SCHEDULE_NOTES - 1) * EVERY);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* ---- room ---- */
 
 static void a_full_journal_makes_slots_wait(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, 0);
     r->in.journal_free_bytes = 1000;
@@ -619,7 +619,7 @@ static void a_full_journal_makes_slots_wait(void **state) {
     assert_int_equal(view(r).fired, 2);
 }
 
-static const char *limit_named(const struct rig *r, const struct limits *limits, enum schedule_block *ret) {
+static const char *limit_named(const struct fixture *r, const struct limits *limits, enum schedule_block *ret) {
     struct why_schedule w;
     assert_true(view_why_schedule(engine_state(r->engine), engine_live(r->engine), limits, view(r).revision, &w));
     *ret = w.block;
@@ -627,11 +627,11 @@ static const char *limit_named(const struct rig *r, const struct limits *limits,
 }
 
 static void every_limit_is_named(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.flows_max = 1;
     limits_changed(r);
-    struct options o = rig_options();
-    assert_ok(rig_submit(r, &o, (const char *[]){"x"}, 1));
+    struct options o = fixture_options();
+    assert_ok(fixture_submit(r, &o, (const char *[]){"x"}, 1));
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, 0);
     int64_t past[] = {1000};
@@ -662,15 +662,15 @@ static void every_limit_is_named(void **state) {
     for (uint32_t i = 0; i < 4; i++) {
         cmd.as.limit = (struct cmd_limit){
             .tenant = SLICE("acme"), .kind = LIMIT_TENANT, .queued = tenants[i].queued, .bytes = tenants[i].bytes};
-        assert_ok(rig_command(r, &cmd));
+        assert_ok(fixture_command(r, &cmd));
         assert_string_equal(limit_named(r, &plenty, &block), tenants[i].word);
     }
 }
 
 static void questions_of_its_flow_need_room(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     static const uint8_t hash[32] = {1};
-    struct options sets[] = {rig_options(), rig_options()};
+    struct options sets[] = {fixture_options(), fixture_options()};
     sets[0].kind = JOB_SERVICE;
     sets[1].gates = GATE_BIT(GATE_APPROVAL);
     struct job_spec specs[] = {{.name = SLICE("deploy"), .service = SLICE("web")},
@@ -682,7 +682,7 @@ static void questions_of_its_flow_need_room(void **state) {
                                 .undo_body = SLICE("back")}};
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     cmd.as.schedule.jobs = (struct cmd_jobs){sets, 2, specs, 2, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     tick(r, 0);
     r->in.journal_free_bytes = 1000;
     tick(r, EVERY);
@@ -695,49 +695,49 @@ static void questions_of_its_flow_need_room(void **state) {
     r->in.journal_free_bytes = UINT64_MAX;
     tick(r, r->limits.schedule_retry_ms);
     assert_int_equal(view(r).fired, 1);
-    assert_int_equal(rig_counts(r).questions, 2);
+    assert_int_equal(fixture_counts(r).questions, 2);
 }
 
 /* ---- overlap ---- */
 
 /* A minute in which the worker is heard of. */
-static void work_a_minute(struct rig *r) {
+static void work_a_minute(struct fixture *r) {
     for (int i = 0; i < 6; i++) {
-        assert_ok(rig_heartbeat(r, "w", 1, 1, 0, 0));
+        assert_ok(fixture_heartbeat(r, "w", 1, 1, 0, 0));
         tick(r, EVERY / 6);
     }
 }
 
 static void a_slot_that_replaces_goes_before_those_that_wait(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.stop_confirm_ms = 10 * EVERY;
     limits_changed(r);
     set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
     tick(r, EVERY);
-    assert_ok(rig_attach(r, "w", 1, 1)); /* the flow does not end before its worker says so */
+    assert_ok(fixture_attach(r, "w", 1, 1)); /* the flow does not end before its worker says so */
     int64_t past[] = {1000, 2000};
     assert_ok(backfill(r, past, 2));
     work_a_minute(r);
     assert_int_equal(view(r).waiting, 3);
-    assert_true(rig_flow(r, 1).cancelling);
+    assert_true(fixture_flow(r, 1).cancelling);
     uint64_t lsn = engine_lsn(r->engine);
     work_a_minute(r); /* called off once is called off: the slot alone is recorded */
     assert_int_equal(engine_lsn(r->engine), lsn + 1);
     assert_int_equal(view(r).waiting, 3);
     int64_t newest = view(r).after.ms;
-    rig_check_digests(r);
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_STOPPED));
+    fixture_check_digests(r);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_STOPPED));
     assert_int_equal(view(r).fired_slot.ms, newest);
     assert_int_equal(view(r).waiting, 2);
-    assert_ok(rig_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}));
-    assert_ok(rig_done(r, "w", 1, (struct job_ref){view(r).flow, 0}, 1, OUTCOME_STOPPED));
+    assert_ok(fixture_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}));
+    assert_ok(fixture_done(r, "w", 1, (struct job_ref){view(r).flow, 0}, 1, OUTCOME_STOPPED));
     assert_int_equal(view(r).fired_slot.ms, newest); /* an older one does not take its place */
     assert_int_equal(view(r).fired, 3);
 }
 
 /* 5,000 jobs that are called off: in the middle of that no second word about the flow is recorded. */
 static void a_flow_that_settles_is_not_replaced_yet(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     r->limits.schedule_bytes_max = 16 << 20;
     limits_changed(r);
     static struct job_spec specs[20000];
@@ -746,10 +746,10 @@ static void a_flow_that_settles_is_not_replaced_yet(void **state) {
         (void)snprintf(names[i], sizeof names[i], "j%u", i);
         specs[i].name = slice_str(names[i]);
     }
-    struct options o = rig_options();
+    struct options o = fixture_options();
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_REPLACE);
     cmd.as.schedule.jobs = (struct cmd_jobs){&o, 1, specs, r->limits.submit_jobs_max < 20000 ? 5000 : 20000, false};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     tick(r, EVERY);
     assert_int_equal(last_flow(r), 1);
     cmd = (struct command){.kind = CMD_CANCEL};
@@ -759,7 +759,7 @@ static void a_flow_that_settles_is_not_replaced_yet(void **state) {
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
     assert_int_equal(view(r).fired, 1);
     assert_int_equal(view(r).waiting, 0); /* nothing was said of the slot yet */
     tick(r, 0); /* the rest of it settles */
@@ -777,7 +777,7 @@ static void count_schedule(void *ctx, const struct schedule_view *v) {
 }
 
 static void schedules_can_be_looked_at(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct schedule_view v;
     struct why_schedule w;
     const struct state *s = engine_state(r->engine);
@@ -787,11 +787,11 @@ static void schedules_can_be_looked_at(void **state) {
     assert_false(view_why_schedule(s, NULL, &r->limits, 7, &w));
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     cmd.as.schedule.name = SLICE("gone");
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     cmd = (struct command){.kind = CMD_SCHEDULE_REMOVE, .tenant = SLICE("acme")};
     cmd.as.schedule_name.name = SLICE("gone");
-    assert_ok(rig_command(r, &cmd)); /* leaves a hole */
+    assert_ok(fixture_command(r, &cmd)); /* leaves a hole */
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     uint64_t last = 0;
     view_each_schedule(s, count_schedule, &last);
@@ -815,19 +815,19 @@ static void schedules_can_be_looked_at(void **state) {
 }
 
 static void a_flow_that_runs_again_is_noted(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, EVERY);
     finish_flow(r);
     assert_int_equal(view(r).notes[0].flow_state, FLOW_CANCELLED);
-    assert_ok(rig_rerun(r, 1));
+    assert_ok(fixture_rerun(r, 1));
     assert_int_equal(view(r).notes[0].flow_state, FLOW_RUNNING);
     assert_true(view(r).running);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void set_anew_in_a_pause_it_owes_nothing(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, 0);
     assert_ok(named(r, CMD_SCHEDULE_PAUSE, true));
@@ -840,7 +840,7 @@ static void set_anew_in_a_pause_it_owes_nothing(void **state) {
 
 /* What waits is due, whatever the calendar has left. */
 static void a_waiting_slot_outlives_the_calendar(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     r->in.journal_free_bytes = 1000;
     int64_t past[] = {1000};
@@ -855,14 +855,14 @@ static void a_waiting_slot_outlives_the_calendar(void **state) {
 /* ---- crashes ---- */
 
 /* Takes over from the first `count` batches alone, and goes on as if nothing had been. */
-static void cut(struct rig *r, uint32_t count) {
+static void cut(struct fixture *r, uint32_t count) {
     r->batches.count = count;
-    rig_crash(r);
+    fixture_crash(r);
 }
 
 /* Whatever prefix of the journal survives, the slots that follow fire once each, all of them. */
 static void a_crash_at_any_batch_loses_and_repeats_nothing(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     for (uint32_t lost = 0; lost < 12; lost++) {
         teardown(state);
         setup(state);
@@ -878,14 +878,14 @@ static void a_crash_at_any_batch_loses_and_repeats_nothing(void **state) {
         while (answer(r)) continue;
         for (int i = 0; i < 12; i++) {
             if (view(r).running) finish_flow(r);
-            if (i % 3 == 0) rig_crash(r);
+            if (i % 3 == 0) fixture_crash(r);
             while (answer(r)) continue;
         }
         int64_t due = r->in.wall.ms / EVERY - start / EVERY;
         assert_int_equal(view(r).fired, due);
         assert_int_equal(last_flow(r), due);
         assert_int_equal(view(r).missed + view(r).skipped, 0);
-        rig_check_digests(r);
+        fixture_check_digests(r);
     }
 }
 

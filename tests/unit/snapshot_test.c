@@ -100,7 +100,7 @@ struct jobs_object {
 };
 
 static struct snap_jobs *one_job(struct jobs_object *o, enum job_state state) {
-    struct options options = rig_options();
+    struct options options = fixture_options();
     struct rec_job rec = {.name = SLICE("a")};
     options.quorum = 2;
     o->profile.options = encoded(&options_desc, &options);
@@ -603,19 +603,19 @@ static void limits(void **state) {
 
 /* ---- whole states ---- */
 
-static void busy_state(struct rig *r) {
-    struct options o = rig_options();
-    assert_ok(rig_attach(r, "w", 1, 3));
-    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b: a", "c", "d: b c"}, 4));
+static void busy_state(struct fixture *r) {
+    struct options o = fixture_options();
+    assert_ok(fixture_attach(r, "w", 1, 3));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b: a", "c", "d: b c"}, 4));
     o.gates = GATE_BIT(GATE_APPROVAL);
     o.quorum = 2;
-    assert_ok(rig_submit(r, &o, (const char *[]){"a"}, 1));
-    assert_ok(rig_verdict(r, ref_of(2, 0), VERDICT_ALLOW, NULL));
-    assert_ok(rig_submit_key(r, "key", 1, 0));
-    assert_ok(rig_pool(r, "p", POOL_DRAINING, true, "x"));
-    assert_ok(rig_topic(r, "t", "p", "q"));
-    assert_ok(rig_pause(r, PAUSE_POOL, 0, "q", true));
-    assert_ok(rig_weight(r, "acme", 7));
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
+    assert_ok(fixture_verdict(r, ref_of(2, 0), VERDICT_ALLOW, NULL));
+    assert_ok(fixture_submit_key(r, "key", 1, 0));
+    assert_ok(fixture_pool(r, "p", POOL_DRAINING, true, "x"));
+    assert_ok(fixture_topic(r, "t", "p", "q"));
+    assert_ok(fixture_pause(r, PAUSE_POOL, 0, "q", true));
+    assert_ok(fixture_weight(r, "acme", 7));
 }
 
 static enum err append(void *ctx, struct slice piece, struct why *why) {
@@ -626,7 +626,7 @@ static enum err append(void *ctx, struct slice piece, struct why *why) {
 
 /* Every way to cut it is noticed; every piece size gives the same state. */
 static void cuts_and_pieces(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     busy_state(r);
     struct buf bytes;
     struct why why;
@@ -652,7 +652,7 @@ static void cuts_and_pieces(void **state) {
 }
 
 static void every_flipped_byte_is_noticed(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     busy_state(r);
     struct buf bytes;
     struct why why;
@@ -675,14 +675,14 @@ static enum err fail_later(void *ctx, struct slice piece, struct why *why) {
 }
 
 static void a_failing_writer_ends_it(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     busy_state(r);
     struct slice members[] = {SLICE("a"), SLICE("b")};
     struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
     cmd.as.store = (struct cmd_store){.op = STORE_ADD, .key = SLICE("s"), .members = members, .member_count = 2};
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     cmd.as.store.key = SLICE("t");
-    assert_ok(rig_command(r, &cmd));
+    assert_ok(fixture_command(r, &cmd));
     struct why why;
     for (uint32_t good = 0; good < 100; good++) {
         uint32_t left = good;
@@ -696,13 +696,13 @@ static void a_failing_writer_ends_it(void **state) {
 
 /* A flow of many jobs with many option sets is written in several objects. */
 static void many_chunks(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options *sets = calloc(600, sizeof *sets);
     struct job_spec *specs = calloc(600, sizeof *specs);
     char(*names)[8] = calloc(600, sizeof *names);
     static char body[60000];
     for (uint32_t i = 0; i < 600; i++) {
-        sets[i] = rig_options();
+        sets[i] = fixture_options();
         sets[i].priority = i;
         names[i][0] = (char)('a' + i % 26);
         names[i][1] = (char)('a' + i / 26);
@@ -711,8 +711,8 @@ static void many_chunks(void **state) {
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, 600, specs, 600, false};
-    assert_ok(rig_command(r, &cmd));
-    rig_check_digests(r);
+    assert_ok(fixture_command(r, &cmd));
+    fixture_check_digests(r);
     free(sets);
     free(specs);
     free(names);
@@ -734,10 +734,10 @@ int main(void) {
         cmocka_unit_test(a_compensation_as_a_job),
         cmocka_unit_test(the_store),
         cmocka_unit_test(limits),
-        RIG_TEST(cuts_and_pieces),
-        RIG_TEST(every_flipped_byte_is_noticed),
-        RIG_TEST(a_failing_writer_ends_it),
-        RIG_TEST(many_chunks),
+        FIXTURE_TEST(cuts_and_pieces),
+        FIXTURE_TEST(every_flipped_byte_is_noticed),
+        FIXTURE_TEST(a_failing_writer_ends_it),
+        FIXTURE_TEST(many_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

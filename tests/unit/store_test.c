@@ -6,12 +6,12 @@
 
 #include "view_store.h"
 
-static struct rig *r;
+static struct fixture *r;
 static flow_id flow; /* namespace of what follows; 0 = the tenant's */
 
 static int setup(void **state) {
-    static struct rig rig;
-    rig_init(&rig);
+    static struct fixture rig;
+    fixture_init(&rig);
     r = &rig;
     flow.v = 0;
     *state = &rig;
@@ -19,7 +19,7 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-    rig_fini(*state);
+    fixture_fini(*state);
     return 0;
 }
 
@@ -29,7 +29,7 @@ static enum err run(struct cmd_store c) {
     struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
     c.flow = flow;
     cmd.as.store = c;
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
 static enum err set_if(const char *key, const char *value, enum store_if condition, uint64_t version) {
@@ -108,11 +108,11 @@ static void a_value_is_set_read_and_deleted(void **state) {
     set("greeting", "");
     holds("greeting", "");
     assert_true(r->reply.version > first);
-    rig_check_digests(r);
+    fixture_check_digests(r);
     assert_int_equal(del("greeting"), 1);
     is_absent("greeting");
     assert_int_equal(del("greeting"), 0);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void many_are_set_in_one_record(void **state) {
@@ -135,7 +135,7 @@ static void many_are_set_in_one_record(void **state) {
     struct store_entry gone[] = {{SLICE("b"), {0}}, {SLICE("x"), {0}}, {SLICE("b"), {0}}, {SLICE("a"), {0}}};
     assert_int_equal(run((struct cmd_store){.op = STORE_DELETE, .entries = gone, .entry_count = 4}), ERR_OK);
     assert_int_equal(r->reply.number, 2);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void conditions_are_kept(void **state) {
@@ -164,7 +164,7 @@ static void conditions_are_kept(void **state) {
     c.value = SLICE("6");
     assert_int_equal(run(c), ERR_OK);
     is_absent("k");
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void a_version_never_comes_back(void **state) {
@@ -200,7 +200,7 @@ static void numbers_count_and_do_not_overflow(void **state) {
         set("text", no_numbers[i]);
         assert_int_equal(increase("text", 1), ERR_STATE);
     }
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* ---- sets ---- */
@@ -252,13 +252,13 @@ static void sets_answer_how_many_are_new(void **state) {
     assert_string_equal(text, "x z ");
     assert_true(view_member(engine_state(r->engine), r->in.wall, place, SLICE("s"), SLICE("x")));
     assert_false(view_member(engine_state(r->engine), r->in.wall, place, SLICE("s"), SLICE("y")));
-    rig_check_digests(r);
+    fixture_check_digests(r);
     assert_int_equal(members(STORE_REMOVE, "s", "x", "z"), ERR_OK);
     assert_int_equal(r->reply.version, 0);
     is_absent("s"); /* a set without members is not there */
     assert_int_equal(members(STORE_REMOVE, "s", "x", NULL), ERR_OK);
     assert_int_equal(r->reply.number, 0);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void kinds_do_not_mix(void **state) {
@@ -273,7 +273,7 @@ static void kinds_do_not_mix(void **state) {
     set("s", "now a text");
     holds("s", "now a text");
     assert_int_equal(members(STORE_REMOVE, "s", "a", NULL), ERR_STATE);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* A large set is gone at once; its memory follows, and a new one under the same key has none of its members. */
@@ -290,25 +290,25 @@ static void a_large_set_goes_in_steps(void **state) {
         assert_int_equal(run(c), ERR_OK);
         assert_int_equal(r->reply.number, 1000);
     }
-    rig_check_digests(r);
+    fixture_check_digests(r);
     struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme"), .token = 99};
     struct store_entry e = {SLICE("s"), {0}};
     cmd.as.store = (struct cmd_store){.op = STORE_DELETE, .entries = &e, .entry_count = 1};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
     assert_true(engine_has_work(r->engine)); /* most of its memory is still there */
-    rig_flush(r);
+    fixture_flush(r);
     is_absent("s");
-    rig_check_digests(r);
+    fixture_check_digests(r);
     cmd.as.store = (struct cmd_store){.op = STORE_ADD, .key = SLICE("s"), .members = list, .member_count = 1};
     engine_begin(r->engine, &r->in);
     engine_command(r->engine, &cmd);
-    rig_flush(r);
+    fixture_flush(r);
     struct item_view v;
     assert_true(look("s", &v));
     assert_int_equal(v.members, 1);
-    rig_check_digests(r);
-    rig_tick(r, 1);
+    fixture_check_digests(r);
+    fixture_tick(r, 1);
     assert_false(engine_has_work(r->engine));
     struct store_counts counts = view_store_counts(engine_state(r->engine), SLICE("acme"));
     assert_int_equal(counts.keys, 1);
@@ -320,14 +320,14 @@ static void a_large_set_goes_in_steps(void **state) {
 static void a_key_expires_on_time(void **state) {
     (void)state;
     set_until("k", "v", 1000);
-    rig_tick(r, 999);
+    fixture_tick(r, 999);
     holds("k", "v");
-    rig_check_digests(r);
+    fixture_check_digests(r);
     uint64_t lsn = engine_lsn(r->engine);
-    rig_tick(r, 1);
+    fixture_tick(r, 1);
     is_absent("k");
     assert_int_equal(engine_lsn(r->engine), lsn + 1); /* by a record */
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void an_expired_key_is_absent_before_the_tick(void **state) {
@@ -352,7 +352,7 @@ static void an_expired_key_is_absent_before_the_tick(void **state) {
     engine_begin(r->engine, &r->in);
     for (int i = 0; i < 3; i++) engine_command(r->engine, &cmds[i]);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
     assert_int_equal(r->reply.err, ERR_OK);
     holds("k", "mine");
     holds_number("n", 1);
@@ -360,7 +360,7 @@ static void an_expired_key_is_absent_before_the_tick(void **state) {
     assert_true(look("s", &v));
     assert_int_equal(v.members, 1);
     assert_true(v.expires.ms == TIME_NEVER); /* nothing of the old one is left, not even its time */
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void expiry_is_moved_taken_off_and_kept(void **state) {
@@ -370,7 +370,7 @@ static void expiry_is_moved_taken_off_and_kept(void **state) {
     assert_int_equal(expire("k", r->in.wall.ms + 5000), ERR_OK);
     assert_int_equal(r->reply.number, 1);
     assert_int_equal(version_of("k"), version); /* the value is the same */
-    rig_tick(r, 2000);
+    fixture_tick(r, 2000);
     holds("k", "v");
     assert_int_equal(increase("nothing", 0), ERR_OK);
     struct store_entry e = {SLICE("k"), SLICE("w")};
@@ -380,11 +380,11 @@ static void expiry_is_moved_taken_off_and_kept(void **state) {
     assert_true(look("k", &v));
     assert_int_equal(v.expires.ms, r->in.wall.ms + 3000);
     assert_int_equal(expire("k", 0), ERR_OK);
-    rig_tick(r, 100000);
+    fixture_tick(r, 100000);
     holds("k", "w");
     set_until("k", "x", 1000);
     set("k", "y"); /* a plain set takes the time off */
-    rig_tick(r, 100000);
+    fixture_tick(r, 100000);
     holds("k", "y");
     uint64_t lsn = engine_lsn(r->engine);
     assert_int_equal(expire("k", 0), ERR_OK); /* nothing to do, nothing recorded */
@@ -399,7 +399,7 @@ static void expiry_is_moved_taken_off_and_kept(void **state) {
     struct state_counts counts;
     view_counts(engine_state(r->engine), engine_live(r->engine), &counts);
     assert_int_equal(counts.reserved_bytes, 0);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void a_crash_keeps_values_and_times(void **state) {
@@ -409,24 +409,24 @@ static void a_crash_keeps_values_and_times(void **state) {
     assert_int_equal(members(STORE_ADD, "c", "x", "y"), ERR_OK);
     assert_int_equal(increase("d", 4), ERR_OK);
     uint64_t version = version_of("b");
-    rig_crash(r);
+    fixture_crash(r);
     holds("a", "1");
     holds("b", "2");
     assert_int_equal(version_of("b"), version);
     assert_int_equal(members(STORE_ADD, "c", "x", "z"), ERR_OK);
     assert_int_equal(r->reply.number, 1);
-    rig_tick(r, 5000);
+    fixture_tick(r, 5000);
     is_absent("b");
-    rig_check_digests(r);
+    fixture_check_digests(r);
     /* and from a snapshot: the timer is there again */
     set_until("e", "5", 1000);
-    struct engine *reloaded = rig_reload(r);
+    struct engine *reloaded = fixture_reload(r);
     engine_free(r->engine);
     r->engine = reloaded;
     r->in.wall.ms += 2000;
     engine_resume(r->engine, ++r->epoch, SLICE("test"), &r->in);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
     struct store_place place = {SLICE("acme"), {0}};
     struct item_view v;
     assert_false(view_item(engine_state(r->engine), (wall_time){0}, place, SLICE("e"), &v)); /* removed, not hidden */
@@ -439,15 +439,15 @@ static void submit_flow(void) {
     options_default(&o);
     o.retries = 0;
     const char *jobs[] = {"a"};
-    assert_int_equal(rig_submit(r, &o, jobs, 1), ERR_OK);
+    assert_int_equal(fixture_submit(r, &o, jobs, 1), ERR_OK);
     flow = r->reply.flow;
 }
 
 static void end_flow(void) {
-    assert_int_equal(rig_cancel(r, (struct job_ref){flow, UINT32_MAX}), ERR_OK);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){flow, UINT32_MAX}), ERR_OK);
     struct command cmd = {.kind = CMD_FORGET, .tenant = SLICE("acme")};
     cmd.as.flow = flow;
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
 }
 
 static void namespaces_are_apart(void **state) {
@@ -462,12 +462,12 @@ static void namespaces_are_apart(void **state) {
     struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("evil")};
     struct store_entry e = {SLICE("k"), SLICE("theirs")};
     cmd.as.store = (struct cmd_store){.op = STORE_SET, .entries = &e, .entry_count = 1};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK);
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK);
     holds("k", "tenant");
     cmd.as.store.flow.v = 1;
-    assert_int_equal(rig_command(r, &cmd), ERR_NOT_FOUND); /* another tenant's flow is no flow */
+    assert_int_equal(fixture_command(r, &cmd), ERR_NOT_FOUND); /* another tenant's flow is no flow */
     cmd.tenant = (struct slice){0};
-    assert_int_equal(rig_command(r, &cmd), ERR_OK); /* an administrator reaches it */
+    assert_int_equal(fixture_command(r, &cmd), ERR_OK); /* an administrator reaches it */
     struct item_view v;
     struct store_place place = {{0}, {1}};
     assert_true(view_item(engine_state(r->engine), r->in.wall, place, SLICE("k"), &v));
@@ -475,8 +475,8 @@ static void namespaces_are_apart(void **state) {
     place.tenant = SLICE("evil");
     assert_false(view_item(engine_state(r->engine), r->in.wall, place, SLICE("k"), &v));
     cmd.as.store.flow.v = 0;
-    assert_int_equal(rig_command(r, &cmd), ERR_INVALID); /* and must name a tenant for a tenant's own */
-    rig_check_digests(r);
+    assert_int_equal(fixture_command(r, &cmd), ERR_INVALID); /* and must name a tenant for a tenant's own */
+    fixture_check_digests(r);
 }
 
 static void a_namespace_ends_with_its_flow(void **state) {
@@ -488,19 +488,19 @@ static void a_namespace_ends_with_its_flow(void **state) {
         set_until(key, "v", 60000);
     }
     assert_int_equal(members(STORE_ADD, "s", "x", "y"), ERR_OK);
-    rig_check_digests(r);
+    fixture_check_digests(r);
     end_flow();
     is_absent("k1");
-    rig_check_digests(r);
-    rig_tick(r, 1);
+    fixture_check_digests(r);
+    fixture_tick(r, 1);
     struct store_counts counts = view_store_counts(engine_state(r->engine), SLICE("acme"));
     assert_int_equal(counts.keys, 0);
     assert_int_equal(counts.bytes, 0);
     uint64_t lsn = engine_lsn(r->engine);
-    rig_tick(r, 100000); /* their times come and mean nothing */
+    fixture_tick(r, 100000); /* their times come and mean nothing */
     assert_int_equal(engine_lsn(r->engine), lsn);
     assert_int_equal(set_if("k", "v", STORE_ALWAYS, 0), ERR_NOT_FOUND);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 /* ---- pages ---- */
@@ -593,7 +593,7 @@ static void watchers_hear_of_changes(void **state) {
     assert_int_equal(del("a/x"), 1);
     assert_int_equal(news(&whom), 3);
     assert_int_equal(whom, 1u << 1 | 1u << 2 | 1u << 3);
-    rig_tick(r, 100);
+    fixture_tick(r, 100);
     e = vec_at(&r->effects, 0);
     assert_int_equal(e->as.store.version, 0);
     assert_int_equal(news(&whom), 1);                     /* expiry is a change */
@@ -620,7 +620,7 @@ static void nothing_is_heard_before_it_is_durable(void **state) {
     assert_int_equal(run(c), ERR_UNKNOWN); /* who publishes may have seen what is not durable yet */
     assert_int_equal(news(&whom), 0);
     r->hold = false;
-    rig_flush(r);
+    fixture_flush(r);
     assert_int_equal(r->reply.number, 1);
     const struct effect *e = vec_at(&r->effects, r->effects.count - 2);
     assert_int_equal(e->kind, EFFECT_PUBLISHED);
@@ -635,7 +635,7 @@ static void nothing_is_heard_before_it_is_durable(void **state) {
     /* what waits when the engine ends is freed with it */
     r->hold = true;
     set_if("k", "w", STORE_ALWAYS, 0);
-    rig_crash(r);
+    fixture_crash(r);
 }
 
 static void the_end_of_a_namespace_is_heard(void **state) {
@@ -770,10 +770,10 @@ static void questions_about_nothing(void **state) {
 static void with_limits(const struct limits *l) {
     engine_free(r->engine);
     r->limits = *l;
-    r->engine = rig_replay(r);
+    r->engine = fixture_replay(r);
     r->in.wall.ms++;
     engine_resume(r->engine, ++r->epoch, SLICE("test"), &r->in);
-    rig_flush(r);
+    fixture_flush(r);
 }
 
 static void the_whole_store_has_limits(void **state) {
@@ -831,7 +831,7 @@ static void keys_of_a_namespace_that_went_do_not_expire(void **state) {
         struct cmd_store c = {.op = STORE_SET, .entries = e, .entry_count = 1000, .expires_ms = r->in.wall.ms + 1000};
         assert_int_equal(run(c), ERR_OK);
     }
-    assert_int_equal(rig_cancel(r, (struct job_ref){flow, UINT32_MAX}), ERR_OK);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){flow, UINT32_MAX}), ERR_OK);
     r->in.wall.ms += 1000;
     r->in.mono.ms += 1000;
     struct command cmd = {.kind = CMD_FORGET, .tenant = SLICE("acme")};
@@ -842,17 +842,17 @@ static void keys_of_a_namespace_that_went_do_not_expire(void **state) {
     engine_command(r->engine, &cmd);
     assert_true(engine_has_work(r->engine)); /* keys that nobody can find any more, to be given back */
     engine_finish(r->engine);
-    rig_flush(r);
-    rig_tick(r, 0);
+    fixture_flush(r);
+    fixture_tick(r, 0);
     assert_false(engine_has_work(r->engine));
     assert_int_equal(engine_lsn(r->engine), lsn + 1);
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void limits_are_kept(void **state) {
-    struct rig *rig = *state;
-    rig_fini(rig);
-    rig_init(rig);
+    struct fixture *rig = *state;
+    fixture_fini(rig);
+    fixture_init(rig);
     engine_free(rig->engine);
     struct limits *l = &rig->limits;
     l->store_key_bytes_max = 4;
@@ -864,10 +864,10 @@ static void limits_are_kept(void **state) {
     l->store_tenant_bytes_max = 1000;
     l->session_watches_max = 1;
     l->publish_bytes_max = 3;
-    rig->engine = rig_replay(rig);
+    rig->engine = fixture_replay(rig);
     rig->in.wall.ms++;
     engine_resume(rig->engine, ++rig->epoch, SLICE("test"), &rig->in);
-    rig_flush(rig);
+    fixture_flush(rig);
     assert_int_equal(set_if("", "v", STORE_ALWAYS, 0), ERR_INVALID);
     assert_int_equal(set_if("12345", "v", STORE_ALWAYS, 0), ERR_LIMIT);
     assert_int_equal(set_if("k", "12345678901", STORE_ALWAYS, 0), ERR_LIMIT);
@@ -893,7 +893,7 @@ static void limits_are_kept(void **state) {
     assert_int_equal(expire("k", r->in.wall.ms + l->store_ttl_ms_max + 1), ERR_LIMIT);
     assert_int_equal(expire("k", -1), ERR_OK); /* long over */
     is_absent("k");
-    rig_check_digests(r);
+    fixture_check_digests(r);
 }
 
 static void bytes_of_a_tenant_are_counted(void **state) {

@@ -4,32 +4,32 @@
 
 #include "engine_fixture.h"
 
-static enum err submit_one(struct rig *r, const struct options *o) {
+static enum err submit_one(struct fixture *r, const struct options *o) {
     const char *jobs[] = {"a"};
-    return rig_submit(r, o, jobs, 1);
+    return fixture_submit(r, o, jobs, 1);
 }
 
 /* One job as the command has it, for what the rig's text cannot say. */
-static enum err submit_spec(struct rig *r, const struct options *o, const struct job_spec *spec) {
+static enum err submit_spec(struct fixture *r, const struct options *o, const struct job_spec *spec) {
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){o, 1, spec, 1, false};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
-static enum err submit_head(struct rig *r, const struct cmd_submit *head) {
-    struct options o = rig_options();
+static enum err submit_head(struct fixture *r, const struct cmd_submit *head) {
+    struct options o = fixture_options();
     struct job_spec spec = {.name = SLICE("a")};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit = *head;
     cmd.as.submit.jobs = (struct cmd_jobs){&o, 1, &spec, 1, false};
-    return rig_command(r, &cmd);
+    return fixture_command(r, &cmd);
 }
 
 /* ---- names and the graph ---- */
 
 static void names_are_checked(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     char longest[130] = "";
     memset(longest, 'x', 129);
     assert_refused(r, submit_spec(r, &o, &(struct job_spec){0}), ERR_INVALID, "must have a name");
@@ -38,58 +38,58 @@ static void names_are_checked(void **state) {
     assert_refused(r, submit_spec(r, &o, &(struct job_spec){.name = SLICE("\x7f")}), ERR_INVALID, "at byte 0");
     assert_refused(r, submit_spec(r, &o, &(struct job_spec){.name = SLICE("a"), .profile = 1}), ERR_INVALID, "options");
     struct command cmd = {.kind = CMD_READ, .tenant = slice_str(longest)};
-    assert_refused(r, rig_command(r, &cmd), ERR_INVALID, "caller");
+    assert_refused(r, fixture_command(r, &cmd), ERR_INVALID, "caller");
     cmd = (struct command){.kind = CMD_READ, .principal = slice_str(longest)};
-    assert_refused(r, rig_command(r, &cmd), ERR_INVALID, "caller");
+    assert_refused(r, fixture_command(r, &cmd), ERR_INVALID, "caller");
     longest[128] = 0;
     assert_ok(submit_spec(r, &o, &(struct job_spec){.name = slice_str(longest)}));
 }
 
 static void a_flow_that_is_only_checked_is_judged_and_not_there(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct cmd_submit head = {.check = true};
     uint64_t lsn = engine_lsn(r->engine);
     assert_ok(submit_head(r, &head));
     assert_int_equal(engine_lsn(r->engine), lsn);
-    struct options o = rig_options();
+    struct options o = fixture_options();
     struct job_spec bad = {.name = SLICE("a\nb")};
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit = (struct cmd_submit){.jobs = {&o, 1, &bad, 1, false}, .check = true};
-    assert_refused(r, rig_command(r, &cmd), ERR_INVALID, "at byte 1");
+    assert_refused(r, fixture_command(r, &cmd), ERR_INVALID, "at byte 1");
 }
 
 static void graph_is_checked(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     const char *unknown[] = {"a", "b: c"};
-    assert_refused(r, rig_submit(r, &o, unknown, 2), ERR_UNKNOWN_NAME, "job b comes after c, which does not exist");
+    assert_refused(r, fixture_submit(r, &o, unknown, 2), ERR_UNKNOWN_NAME, "job b comes after c, which does not exist");
     const char *twice[] = {"a", "b", "a"};
-    assert_refused(r, rig_submit(r, &o, twice, 3), ERR_DUPLICATE_NAME, "two jobs are called a");
+    assert_refused(r, fixture_submit(r, &o, twice, 3), ERR_DUPLICATE_NAME, "two jobs are called a");
     const char *parent_twice[] = {"a", "b: a a"};
-    assert_refused(r, rig_submit(r, &o, parent_twice, 2), ERR_DUPLICATE_NAME, "job b names a parent twice");
+    assert_refused(r, fixture_submit(r, &o, parent_twice, 2), ERR_DUPLICATE_NAME, "job b names a parent twice");
     const char *self[] = {"a: a"};
-    assert_refused(r, rig_submit(r, &o, self, 1), ERR_CYCLE, "a -> a");
+    assert_refused(r, fixture_submit(r, &o, self, 1), ERR_CYCLE, "a -> a");
     const char *circle[] = {"d: c", "a: d z", "b: a", "z", "c: b"};
-    assert_refused(r, rig_submit(r, &o, circle, 5), ERR_CYCLE, " -> ");
+    assert_refused(r, fixture_submit(r, &o, circle, 5), ERR_CYCLE, " -> ");
     assert_non_null(strstr(r->reply.why.text, "a -> b -> c -> d -> a") ? "" : strstr(r->reply.why.text, "d -> a -> b"));
-    assert_refused(r, rig_submit(r, &o, NULL, 0), ERR_INVALID, "at least one job");
+    assert_refused(r, fixture_submit(r, &o, NULL, 0), ERR_INVALID, "at least one job");
 }
 
 static void a_long_circle_is_cut_not_overrun(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     char text[100][32];
     const char *jobs[100];
     for (int i = 0; i < 100; i++) {
         (void)snprintf(text[i], sizeof text[i], "job-number-%d: job-number-%d", i, (i + 1) % 100);
         jobs[i] = text[i];
     }
-    assert_refused(r, rig_submit(r, &o, jobs, 100), ERR_CYCLE, "wait for each other");
+    assert_refused(r, fixture_submit(r, &o, jobs, 100), ERR_CYCLE, "wait for each other");
 }
 
 static void parents_are_sorted_by_ordinal(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     char text[40][16], last[400] = "last:";
     const char *jobs[41];
     for (int i = 0; i < 40; i++) {
@@ -98,7 +98,7 @@ static void parents_are_sorted_by_ordinal(void **state) {
         (void)snprintf(last + strlen(last), sizeof last - strlen(last), " j%d", (i * 7) % 40);
     }
     jobs[40] = last;
-    assert_ok(rig_submit(r, &o, jobs, 41));
+    assert_ok(fixture_submit(r, &o, jobs, 41));
     uint32_t parents[64];
     assert_int_equal(view_parents(engine_state(r->engine), ref_of(1, 40), parents, 64), 40);
     for (uint32_t i = 0; i < 40; i++) assert_int_equal(parents[i], i);
@@ -112,43 +112,43 @@ static void parents_are_sorted_by_ordinal(void **state) {
 
 /* ---- limits: each one hit once ---- */
 
-static void set_limit(struct rig *r, const char *name, int64_t value) {
+static void set_limit(struct fixture *r, const char *name, int64_t value) {
     int64_t *at = limit_by_name(&r->limits, name);
     assert_non_null(at);
     *at = value;
-    struct engine *again = rig_replay(r); /* an engine keeps the limits it was born with */
+    struct engine *again = fixture_replay(r); /* an engine keeps the limits it was born with */
     engine_free(r->engine);
     r->engine = again;
     r->epoch++;
     engine_resume(r->engine, r->epoch, SLICE("test"), &r->in);
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
 }
 
 static void limits_of_size(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options(), sets[3] = {o, o, o};
+    struct fixture *r = *state;
+    struct options o = fixture_options(), sets[3] = {o, o, o};
     const char *three[] = {"a", "b: a", "c: a b"};
     set_limit(r, "submit_jobs_max", 2);
-    assert_refused(r, rig_submit(r, &o, three, 3), ERR_LIMIT, "submit_jobs_max");
+    assert_refused(r, fixture_submit(r, &o, three, 3), ERR_LIMIT, "submit_jobs_max");
     set_limit(r, "submit_jobs_max", 3);
     set_limit(r, "flow_jobs_max", 2);
-    assert_refused(r, rig_submit(r, &o, three, 3), ERR_LIMIT, "flow_jobs_max");
+    assert_refused(r, fixture_submit(r, &o, three, 3), ERR_LIMIT, "flow_jobs_max");
     set_limit(r, "flow_jobs_max", 3);
     set_limit(r, "jobs_max", 2);
-    assert_refused(r, rig_submit(r, &o, three, 3), ERR_BUSY, "jobs_max");
+    assert_refused(r, fixture_submit(r, &o, three, 3), ERR_BUSY, "jobs_max");
     set_limit(r, "jobs_max", 100);
     set_limit(r, "submit_profiles_max", 2);
-    assert_refused(r, rig_submit_sets(r, sets, 3, three, 3, false), ERR_LIMIT, "submit_profiles_max");
+    assert_refused(r, fixture_submit_sets(r, sets, 3, three, 3, false), ERR_LIMIT, "submit_profiles_max");
     set_limit(r, "submit_profiles_max", 3);
     set_limit(r, "profiles_max", 2);
-    assert_refused(r, rig_submit_sets(r, sets, 3, three, 3, false), ERR_BUSY, "profiles_max");
+    assert_refused(r, fixture_submit_sets(r, sets, 3, three, 3, false), ERR_BUSY, "profiles_max");
     set_limit(r, "profiles_max", 100);
     set_limit(r, "job_parents_max", 1);
-    assert_refused(r, rig_submit(r, &o, three, 3), ERR_LIMIT, "job_parents_max");
+    assert_refused(r, fixture_submit(r, &o, three, 3), ERR_LIMIT, "job_parents_max");
     set_limit(r, "job_parents_max", 2);
-    assert_ok(rig_submit(r, &o, three, 3));
-    assert_refused(r, rig_add(r, 1, &o, (const char *[]){"d"}, 1, false), ERR_LIMIT, "flow_jobs_max");
+    assert_ok(fixture_submit(r, &o, three, 3));
+    assert_refused(r, fixture_add(r, 1, &o, (const char *[]){"d"}, 1, false), ERR_LIMIT, "flow_jobs_max");
     set_limit(r, "classes_max", 1);
     assert_refused(r, submit_one(r, &o), ERR_BUSY, "classes_max");
     set_limit(r, "classes_max", 100);
@@ -167,18 +167,18 @@ static void limits_of_size(void **state) {
 }
 
 static void limit_of_questions(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_POLICY);
     set_limit(r, "questions_max", 2);
-    assert_refused(r, rig_submit(r, &o, (const char *[]){"a", "b", "c"}, 3), ERR_BUSY, "questions_max");
-    assert_ok(rig_submit(r, &o, (const char *[]){"a", "b"}, 2));
+    assert_refused(r, fixture_submit(r, &o, (const char *[]){"a", "b", "c"}, 3), ERR_BUSY, "questions_max");
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b"}, 2));
     assert_refused(r, submit_one(r, &o), ERR_BUSY, "questions_max");
 }
 
 static void limits_of_bytes(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     static char body[9000];
     memset(body, 'b', sizeof body);
     struct job_spec spec = {.name = SLICE("a"), .body = slice_of(body, 101)};
@@ -195,14 +195,14 @@ static void limits_of_bytes(void **state) {
     o.gates = GATE_BIT(GATE_POLICY);
     spec.body_hash = slice_of(NULL, 0);
     assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "hash of what is asked about");
-    o = rig_options();
+    o = fixture_options();
     for (o.kind = JOB_GATE; o.kind <= JOB_EXTERNAL; o.kind = (uint8_t)(o.kind + 2))
         assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "hash of what is asked about");
 }
 
 /* Options count as well: many sets of long labels once filled a batch beyond its end. */
 static void options_count_as_bytes(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     set_limit(r, "batch_bytes_max", 1 << 20);
     set_limit(r, "submit_bytes_max", 100000);
     static char value[129];
@@ -215,17 +215,17 @@ static void options_count_as_bytes(void **state) {
     }
     struct options *sets = calloc(1000, sizeof *sets);
     for (int i = 0; i < 1000; i++) {
-        sets[i] = rig_options();
+        sets[i] = fixture_options();
         sets[i].demand.labels = (struct tlv_list){labels, 64};
     }
     const char *jobs[] = {"a"};
-    assert_refused(r, rig_submit_sets(r, sets, 1000, jobs, 1, false), ERR_LIMIT, "submit_bytes_max");
-    assert_ok(rig_submit_sets(r, sets, 2, jobs, 1, false));
+    assert_refused(r, fixture_submit_sets(r, sets, 1000, jobs, 1, false), ERR_LIMIT, "submit_bytes_max");
+    assert_ok(fixture_submit_sets(r, sets, 2, jobs, 1, false));
     free(sets);
 }
 
 static void limits_of_the_head(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     static char text[300];
     memset(text, 't', sizeof text);
     struct slice long_text = slice_of(text, 129);
@@ -247,7 +247,7 @@ static void limits_of_the_head(void **state) {
     assert_ok(
         submit_head(r, &(struct cmd_submit){
                            .name = SLICE("nightly"), .trace = SLICE("00-1-2-01"), .labels = labels, .label_count = 1}));
-    struct flow_view view = rig_flow(r, 1);
+    struct flow_view view = fixture_flow(r, 1);
     assert_true(slice_eq(view.name, SLICE("nightly")));
     assert_true(slice_eq(view.trace, SLICE("00-1-2-01")));
     assert_true(slice_eq(view.tenant, SLICE("acme")));
@@ -257,11 +257,11 @@ static void limits_of_the_head(void **state) {
 /* ---- options ---- */
 
 static void limits_of_options(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     const int64_t far = r->limits.delay_ms_max + 1;
 #define REFUSED(code, word, ...)                          \
     do {                                                  \
-        struct options o = rig_options();                 \
+        struct options o = fixture_options();             \
         __VA_ARGS__;                                      \
         assert_refused(r, submit_one(r, &o), code, word); \
     } while (0)
@@ -309,10 +309,10 @@ static void limits_of_options(void **state) {
 }
 
 static void defaults_are_filled_in(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct options o = {.kind = JOB_GATE, .delay_from_submit = true, .delay_ms = 5000, .affinity = true};
     assert_ok(submit_one(r, &o));
-    const struct options *kept = rig_job(r, 1, 0).options;
+    const struct options *kept = fixture_job(r, 1, 0).options;
     assert_true(slice_eq(kept->demand.pool, SLICE("default")));
     assert_int_equal(kept->gates, GATE_BIT(GATE_APPROVAL));
     assert_int_equal(kept->approval_ms, r->limits.approval_ms);
@@ -323,144 +323,144 @@ static void defaults_are_filled_in(void **state) {
     assert_false(kept->delay_from_submit);
     o = (struct options){.delay_from_submit = true, .delay_ms = 10, .not_before_ms = r->in.wall.ms + 500};
     assert_ok(submit_one(r, &o));
-    assert_int_equal(rig_job(r, 2, 0).options->not_before_ms, r->in.wall.ms + 500); /* the later one */
+    assert_int_equal(fixture_job(r, 2, 0).options->not_before_ms, r->in.wall.ms + 500); /* the later one */
     o = (struct options){.delay_from_submit = true};
     assert_ok(submit_one(r, &o));
-    assert_int_equal(rig_job(r, 3, 0).options->not_before_ms, 0);
+    assert_int_equal(fixture_job(r, 3, 0).options->not_before_ms, 0);
     o = (struct options){.prefer_ms = 77, .kind = JOB_EXTERNAL};
     assert_ok(submit_one(r, &o));
-    assert_int_equal(rig_job(r, 4, 0).options->prefer_ms, 0); /* nothing to prefer */
-    assert_int_equal(rig_job(r, 4, 0).options->gates, GATE_BIT(GATE_EXTERNAL));
+    assert_int_equal(fixture_job(r, 4, 0).options->prefer_ms, 0); /* nothing to prefer */
+    assert_int_equal(fixture_job(r, 4, 0).options->gates, GATE_BIT(GATE_EXTERNAL));
 }
 
 /* ---- space ---- */
 
 static void space_is_reserved_and_returned(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.retries = 1;
     const char *jobs[] = {"a", "b: a"};
     r->in.journal_free_bytes = 1500;
-    assert_refused(r, rig_submit(r, &o, jobs, 2), ERR_NO_SPACE, "no room");
+    assert_refused(r, fixture_submit(r, &o, jobs, 2), ERR_NO_SPACE, "no room");
     r->in.journal_free_bytes = 1 << 20;
-    assert_ok(rig_submit(r, &o, jobs, 2));
-    uint64_t full = rig_counts(r).reserved_bytes;
+    assert_ok(fixture_submit(r, &o, jobs, 2));
+    uint64_t full = fixture_counts(r).reserved_bytes;
     assert_true(full > 0);
     r->in.journal_free_bytes = full + 100; /* what was promised is not promised twice */
-    assert_refused(r, rig_submit(r, &o, jobs, 2), ERR_NO_SPACE, "no room");
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1));
-    assert_true(rig_counts(r).reserved_bytes < full);
-    rig_tick(r, 3000);
+    assert_refused(r, fixture_submit(r, &o, jobs, 2), ERR_NO_SPACE, "no room");
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 1));
+    assert_true(fixture_counts(r).reserved_bytes < full);
+    fixture_tick(r, 3000);
     static char large[1000];
     struct command cmd = {.kind = CMD_DONE};
     cmd.as.attempt = (struct cmd_attempt){
         .worker = SLICE("w"), .incarnation = 1, .job = ref_of(1, 0), .attempt = 2, .result = slice_of(large, 1000)};
     r->in.journal_free_bytes = 500;
-    assert_refused(r, rig_command(r, &cmd), ERR_NO_SPACE, "result"); /* the worker keeps it and tries again */
+    assert_refused(r, fixture_command(r, &cmd), ERR_NO_SPACE, "result"); /* the worker keeps it and tries again */
     cmd.as.attempt.result.len = 100;
-    assert_ok(rig_command(r, &cmd)); /* a small one fits into what its attempt reserved */
-    rig_run_all(r, "w", 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
-    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+    assert_ok(fixture_command(r, &cmd)); /* a small one fits into what its attempt reserved */
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
 }
 
 static void every_end_returns_its_space(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     const char *jobs[] = {"a", "b: a", "c: b"};
-    assert_ok(rig_submit(r, &o, jobs, 3));
-    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
-    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+    assert_ok(fixture_submit(r, &o, jobs, 3));
+    assert_ok(fixture_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
     o.retries = 0;
-    assert_ok(rig_submit(r, &o, jobs, 3));
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_exit(r, "w", ref_of(2, 0), 1, 1));
-    assert_int_equal(rig_counts(r).reserved_bytes, 0);
-    assert_ok(rig_retry(r, ref_of(2, 0)));
-    assert_true(rig_counts(r).reserved_bytes > 0);
-    rig_run_all(r, "w", 1);
-    assert_int_equal(rig_counts(r).reserved_bytes, 0);
+    assert_ok(fixture_submit(r, &o, jobs, 3));
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_exit(r, "w", ref_of(2, 0), 1, 1));
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
+    assert_ok(fixture_retry(r, ref_of(2, 0)));
+    assert_true(fixture_counts(r).reserved_bytes > 0);
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
 }
 
 /* ---- adding ---- */
 
 static void jobs_join_a_running_flow(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     const char *first[] = {"a", "b: a"};
-    assert_ok(rig_submit_sets(r, &o, 1, first, 2, true));
-    assert_ok(rig_attach(r, "w", 1, 4));
-    rig_run_all(r, "w", 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_RUNNING); /* more is to come */
+    assert_ok(fixture_submit_sets(r, &o, 1, first, 2, true));
+    assert_ok(fixture_attach(r, "w", 1, 4));
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_RUNNING); /* more is to come */
     const char *second[] = {"c: a b", "d: c"};
-    assert_ok(rig_add(r, 1, &o, second, 2, false));
+    assert_ok(fixture_add(r, 1, &o, second, 2, false));
     assert_int_equal(r->reply.job_count, 4);
     assert_int_equal(r->reply.flow.v, 1);
-    assert_int_equal(rig_state(r, 1, 2), JOB_DISPATCHED); /* its parents ended before it came */
+    assert_int_equal(fixture_state(r, 1, 2), JOB_DISPATCHED); /* its parents ended before it came */
     const char *bad[] = {"e: nobody"}, *taken[] = {"a"}, *circle[] = {"x: a y", "y: b z x", "z"};
-    assert_refused(r, rig_add(r, 1, &o, circle, 3, false), ERR_CYCLE, "x -> y -> x");
-    assert_ok(rig_add(r, 1, &o, (const char *[]){"n: m a", "m: a"}, 2, true)); /* the parent after its child */
-    assert_int_equal(rig_job(r, 1, 5).parents_open, 1);
-    assert_refused(r, rig_add(r, 1, &o, bad, 1, false), ERR_UNKNOWN_NAME, "nobody");
-    assert_refused(r, rig_add(r, 1, &o, taken, 1, false), ERR_DUPLICATE_NAME, "two jobs are called a");
-    assert_ok(rig_add(r, 1, &o, NULL, 0, false)); /* only says that no more follows */
-    rig_run_all(r, "w", 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_refused(r, fixture_add(r, 1, &o, circle, 3, false), ERR_CYCLE, "x -> y -> x");
+    assert_ok(fixture_add(r, 1, &o, (const char *[]){"n: m a", "m: a"}, 2, true)); /* the parent after its child */
+    assert_int_equal(fixture_job(r, 1, 5).parents_open, 1);
+    assert_refused(r, fixture_add(r, 1, &o, bad, 1, false), ERR_UNKNOWN_NAME, "nobody");
+    assert_refused(r, fixture_add(r, 1, &o, taken, 1, false), ERR_DUPLICATE_NAME, "two jobs are called a");
+    assert_ok(fixture_add(r, 1, &o, NULL, 0, false)); /* only says that no more follows */
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_SUCCEEDED);
     const char *late[] = {"f"};
-    assert_refused(r, rig_add(r, 1, &o, late, 1, false), ERR_STATE, "succeeded");
-    assert_refused(r, rig_add(r, 9, &o, late, 1, false), ERR_NOT_FOUND, "no flow");
-    assert_refused(r, rig_add(r, 0, &o, late, 1, false), ERR_NOT_FOUND, "f?");
+    assert_refused(r, fixture_add(r, 1, &o, late, 1, false), ERR_STATE, "succeeded");
+    assert_refused(r, fixture_add(r, 9, &o, late, 1, false), ERR_NOT_FOUND, "no flow");
+    assert_refused(r, fixture_add(r, 0, &o, late, 1, false), ERR_NOT_FOUND, "f?");
     r->tenant = "other";
-    assert_refused(r, rig_add(r, 1, &o, late, 1, false), ERR_NOT_FOUND, "no flow");
+    assert_refused(r, fixture_add(r, 1, &o, late, 1, false), ERR_NOT_FOUND, "no flow");
 }
 
 static void nothing_joins_a_cancelled_flow(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     const char *first[] = {"a"}, *more[] = {"b"};
-    assert_ok(rig_submit_sets(r, &o, 1, first, 1, true));
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_cancel(r, ref_of(1, UINT32_MAX)));
-    assert_int_equal(rig_flow(r, 1).cancelling, true);
-    assert_refused(r, rig_add(r, 1, &o, more, 1, false), ERR_STATE, "being cancelled");
-    assert_ok(rig_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_STOPPED));
-    assert_int_equal(rig_flow(r, 1).state, FLOW_CANCELLED);
-    assert_refused(r, rig_add(r, 1, &o, more, 1, false), ERR_STATE, "cancelled");
+    assert_ok(fixture_submit_sets(r, &o, 1, first, 1, true));
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_cancel(r, ref_of(1, UINT32_MAX)));
+    assert_int_equal(fixture_flow(r, 1).cancelling, true);
+    assert_refused(r, fixture_add(r, 1, &o, more, 1, false), ERR_STATE, "being cancelled");
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_STOPPED));
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_CANCELLED);
+    assert_refused(r, fixture_add(r, 1, &o, more, 1, false), ERR_STATE, "cancelled");
 }
 
 static void a_child_of_a_failed_parent_falls_at_once(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     o.retries = 0;
     const char *first[] = {"a", "b: a"};
-    assert_ok(rig_submit_sets(r, &o, 1, first, 2, true));
-    assert_ok(rig_attach(r, "w", 1, 1));
-    assert_ok(rig_exit(r, "w", ref_of(1, 0), 1, 1));
+    assert_ok(fixture_submit_sets(r, &o, 1, first, 2, true));
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 1));
     const char *second[] = {"c: b", "d: c"};
-    assert_ok(rig_add(r, 1, &o, second, 2, false));
-    assert_int_equal(rig_state(r, 1, 2), JOB_FAILED);
-    assert_int_equal(rig_state(r, 1, 3), JOB_FAILED);
-    assert_int_equal(rig_job(r, 1, 3).root, 0); /* all hang on the job that began it */
-    assert_int_equal(rig_job(r, 1, 2).cause, CAUSE_UPSTREAM);
-    assert_int_equal(rig_counts(r).dead_letters, 1);
-    assert_int_equal(rig_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_add(r, 1, &o, second, 2, false));
+    assert_int_equal(fixture_state(r, 1, 2), JOB_FAILED);
+    assert_int_equal(fixture_state(r, 1, 3), JOB_FAILED);
+    assert_int_equal(fixture_job(r, 1, 3).root, 0); /* all hang on the job that began it */
+    assert_int_equal(fixture_job(r, 1, 2).cause, CAUSE_UPSTREAM);
+    assert_int_equal(fixture_counts(r).dead_letters, 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
 }
 
 static void an_open_flow_without_jobs(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
-    assert_ok(rig_submit_sets(r, &o, 0, NULL, 0, true));
-    assert_int_equal(rig_flow(r, 1).job_count, 0);
-    rig_check_digests(r);
-    assert_ok(rig_add(r, 1, &o, NULL, 0, false));
-    assert_int_equal(rig_flow(r, 1).state, FLOW_SUCCEEDED);
-    assert_ok(rig_forget(r, 1));
+    struct fixture *r = *state;
+    struct options o = fixture_options();
+    assert_ok(fixture_submit_sets(r, &o, 0, NULL, 0, true));
+    assert_int_equal(fixture_flow(r, 1).job_count, 0);
+    fixture_check_digests(r);
+    assert_ok(fixture_add(r, 1, &o, NULL, 0, false));
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_SUCCEEDED);
+    assert_ok(fixture_forget(r, 1));
 }
 
 static void too_much_at_once_is_refused(void **state) {
-    struct rig *r = *state;
-    struct options o = rig_options();
+    struct fixture *r = *state;
+    struct options o = fixture_options();
     set_limit(r, "batch_records_max", 1);
     struct command cmd = {.kind = CMD_TENANT, .token = 1};
     cmd.as.tenant_set = (struct cmd_tenant){SLICE("t"), 1};
@@ -468,7 +468,7 @@ static void too_much_at_once_is_refused(void **state) {
     for (int i = 0; i < 3; i++) engine_command(r->engine, &cmd);
     assert_true(engine_is_full(r->engine));
     engine_finish(r->engine);
-    rig_flush(r);
+    fixture_flush(r);
     assert_int_equal(r->reply.err, ERR_BUSY);
     assert_false(engine_is_full(r->engine));
     assert_ok(submit_one(r, &o));
@@ -476,7 +476,7 @@ static void too_much_at_once_is_refused(void **state) {
 
 /* Passes share a batch until it is taken, and with it one time. */
 static void two_passes_in_one_batch(void **state) {
-    struct rig *r = *state;
+    struct fixture *r = *state;
     struct command cmd = {.kind = CMD_TENANT};
     cmd.as.tenant_set = (struct cmd_tenant){SLICE("t"), 1};
     for (int i = 0; i < 2; i++) {
@@ -494,26 +494,26 @@ static void two_passes_in_one_batch(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_TEST(names_are_checked),
-        RIG_TEST(a_flow_that_is_only_checked_is_judged_and_not_there),
-        RIG_TEST(graph_is_checked),
-        RIG_TEST(a_long_circle_is_cut_not_overrun),
-        RIG_TEST(parents_are_sorted_by_ordinal),
-        RIG_TEST(limits_of_size),
-        RIG_TEST(limit_of_questions),
-        RIG_TEST(limits_of_bytes),
-        RIG_TEST(options_count_as_bytes),
-        RIG_TEST(limits_of_the_head),
-        RIG_TEST(limits_of_options),
-        RIG_TEST(defaults_are_filled_in),
-        RIG_TEST(space_is_reserved_and_returned),
-        RIG_TEST(every_end_returns_its_space),
-        RIG_TEST(jobs_join_a_running_flow),
-        RIG_TEST(nothing_joins_a_cancelled_flow),
-        RIG_TEST(a_child_of_a_failed_parent_falls_at_once),
-        RIG_TEST(an_open_flow_without_jobs),
-        RIG_TEST(too_much_at_once_is_refused),
-        RIG_TEST(two_passes_in_one_batch),
+        FIXTURE_TEST(names_are_checked),
+        FIXTURE_TEST(a_flow_that_is_only_checked_is_judged_and_not_there),
+        FIXTURE_TEST(graph_is_checked),
+        FIXTURE_TEST(a_long_circle_is_cut_not_overrun),
+        FIXTURE_TEST(parents_are_sorted_by_ordinal),
+        FIXTURE_TEST(limits_of_size),
+        FIXTURE_TEST(limit_of_questions),
+        FIXTURE_TEST(limits_of_bytes),
+        FIXTURE_TEST(options_count_as_bytes),
+        FIXTURE_TEST(limits_of_the_head),
+        FIXTURE_TEST(limits_of_options),
+        FIXTURE_TEST(defaults_are_filled_in),
+        FIXTURE_TEST(space_is_reserved_and_returned),
+        FIXTURE_TEST(every_end_returns_its_space),
+        FIXTURE_TEST(jobs_join_a_running_flow),
+        FIXTURE_TEST(nothing_joins_a_cancelled_flow),
+        FIXTURE_TEST(a_child_of_a_failed_parent_falls_at_once),
+        FIXTURE_TEST(an_open_flow_without_jobs),
+        FIXTURE_TEST(too_much_at_once_is_refused),
+        FIXTURE_TEST(two_passes_in_one_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,9 @@
 
 #define SEGMENT (64u * 1024u)
 
-static struct batch next_batch(const struct jlab *l, uint8_t *payload, size_t bytes) {
+static struct batch next_batch(const struct journal_fixture *l, uint8_t *payload, size_t bytes) {
     uint64_t lsn = l->head.lsn + 1;
-    jlab_fill(payload, bytes, lsn);
+    journal_fixture_fill(payload, bytes, lsn);
     return (struct batch){.first_lsn = lsn,
                           .last_lsn = lsn,
                           .epoch = l->head.epoch,
@@ -24,12 +24,12 @@ static struct batch next_batch(const struct jlab *l, uint8_t *payload, size_t by
 /* Starts, hands one batch over, does so many steps, closes, and starts anew after a power cut. Returns the head. */
 static uint64_t head_after_close(uint32_t steps, bool hand_over) {
     struct simdisk *s = simdisk_new(1);
-    struct jlab l;
+    struct journal_fixture l;
     struct writer *w;
     struct writer_result done;
     uint8_t payload[300];
-    jlab_init(&l, simdisk_disk(s), SEGMENT);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(writer_open(l.journal, false, &w, &l.why), ERR_OK);
     assert_int_equal(writer_fd(w), -1);
     struct batch batch = next_batch(&l, payload, sizeof payload);
@@ -37,11 +37,11 @@ static uint64_t head_after_close(uint32_t steps, bool hand_over) {
     assert_int_equal(writer_is_busy(w), hand_over);
     for (uint32_t i = 0; i < steps; i++) assert_true(writer_step(w));
     writer_close(w);
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
-    assert_int_equal(jlab_start(&l), ERR_OK);
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
     uint64_t head = l.head.lsn;
-    jlab_stop(&l);
+    journal_fixture_stop(&l);
     simdisk_free(s);
     return head;
 }

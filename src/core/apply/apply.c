@@ -83,7 +83,7 @@ static void apply_submitted(struct state *s, const struct rec_submitted *r) {
     if (r->schedule.len) schedule_fired(s, schedule_find(s, tenant, r->schedule, &s->scratch), flow, r);
     flow_event(s, flow_at(s, flow));
     judge_new(s, flow, 0, &r->jobs);
-    work_touch(s, flow);
+    propagate_touch(s, flow);
 }
 
 static void apply_added(struct state *s, const struct rec_added *r) {
@@ -95,7 +95,7 @@ static void apply_added(struct state *s, const struct rec_added *r) {
     constrain_new(s, f, first, r->constraints);
     flow_event(s, f);
     judge_new(s, flow, first, &r->jobs);
-    work_touch(s, flow);
+    propagate_touch(s, flow);
 }
 
 static void apply_cancelled(struct state *s, const struct rec_cancelled *r) {
@@ -107,7 +107,7 @@ static void apply_cancelled(struct state *s, const struct rec_cancelled *r) {
     struct flow *f = flow_at(s, flow);
     f->cancelling = true;
     f->more = false;
-    work_sweep(s, flow, SWEEP_CANCEL, 0, r->confirm_ms);
+    propagate_sweep(s, flow, SWEEP_CANCEL, 0, r->confirm_ms);
 }
 
 static void apply_paused(struct state *s, const struct rec_paused *r) {
@@ -115,7 +115,7 @@ static void apply_paused(struct state *s, const struct rec_paused *r) {
     case PAUSE_FLOW: {
         uint32_t flow = the_flow(s, r->flow);
         flow_at(s, flow)->paused = r->on;
-        if (!r->on) work_sweep(s, flow, SWEEP_RESUME, 0, 0);
+        if (!r->on) propagate_sweep(s, flow, SWEEP_RESUME, 0, 0);
         return;
     }
     case PAUSE_POOL:
@@ -138,18 +138,18 @@ static void apply_retried(struct state *s, const struct rec_job_only *r) {
     }
     job_reset(s, job);
     job_judge(s, job);
-    work_sweep(s, flow, SWEEP_RETRY, r->ordinal, 0);
+    propagate_sweep(s, flow, SWEEP_RETRY, r->ordinal, 0);
 }
 
 static void apply_discarded(struct state *s, const struct rec_job_only *r) {
     dead_remove(s, the_job(s, r->flow, r->ordinal));
-    work_touch(s, the_flow(s, r->flow));
+    propagate_touch(s, the_flow(s, r->flow));
 }
 
 static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
     uint32_t flow = the_flow(s, r->flow);
     flow_at(s, flow)->cancelling = false;
-    work_sweep(s, flow, SWEEP_RERUN, 0, 0);
+    propagate_sweep(s, flow, SWEEP_RERUN, 0, 0);
 }
 
 static void apply_forgotten(struct state *s, const struct rec_forgotten *r) {
@@ -158,7 +158,7 @@ static void apply_forgotten(struct state *s, const struct rec_forgotten *r) {
     REQUIRE(!flow_at(s, flow)->is_working);
     store_drop_flow(s, r->flow);
     flow_hide(s, flow);
-    work_sweep(s, flow, SWEEP_FORGET, 0, 0);
+    propagate_sweep(s, flow, SWEEP_FORGET, 0, 0);
 }
 
 /* ---- workers and attempts ---- */
@@ -219,7 +219,7 @@ static void apply_due(struct state *s, const struct rec_due *r) {
 
 static void apply_verdict(struct state *s, const struct rec_verdict *r) {
     if (r->question == 0 && r->gate == GATE_EXTERNAL) {
-        outside_hear(s, the_job(s, r->flow, r->ordinal), r);
+        external_hear(s, the_job(s, r->flow, r->ordinal), r);
         return;
     }
     if (r->question == 0) {
@@ -274,10 +274,10 @@ static void apply_schedule(struct state *s, const struct rec_schedule *r) {
 
 void apply(struct state *s, const struct record *r) {
     const union record_body *b = &r->body;
-    work_begin(s);
+    propagate_begin(s);
     switch (r->kind) {
     case REC_OPENED: s->epoch = b->as_REC_OPENED.epoch; break;
-    case REC_CLOCK: clockset_move(s, &b->as_REC_CLOCK); break;
+    case REC_CLOCK: clock_set_move(s, &b->as_REC_CLOCK); break;
     case REC_SUBMITTED: apply_submitted(s, &b->as_REC_SUBMITTED); break;
     case REC_ADDED: apply_added(s, &b->as_REC_ADDED); break;
     case REC_CANCELLED: apply_cancelled(s, &b->as_REC_CANCELLED); break;
@@ -286,7 +286,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_DISCARDED: apply_discarded(s, &b->as_REC_DISCARDED); break;
     case REC_RERUN: apply_rerun(s, &b->as_REC_RERUN); break;
     case REC_FORGOTTEN: apply_forgotten(s, &b->as_REC_FORGOTTEN); break;
-    case REC_CONTINUED: work_continue(s, flow_find_any(s, (flow_id){b->as_REC_CONTINUED.flow})); break;
+    case REC_CONTINUED: propagate_continue(s, flow_find_any(s, (flow_id){b->as_REC_CONTINUED.flow})); break;
     case REC_WORKER: apply_worker(s, &b->as_REC_WORKER); break;
     case REC_WORKER_DRAIN: apply_worker_drain(s, &b->as_REC_WORKER_DRAIN); break;
     case REC_WORKER_GONE: apply_worker_gone(s, &b->as_REC_WORKER_GONE); break;
@@ -339,7 +339,7 @@ void apply(struct state *s, const struct record *r) {
         break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
-    work_end(s);
+    propagate_end(s);
     s->lsn++;
     arena_reset(&s->scratch);
 }

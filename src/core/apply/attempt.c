@@ -229,7 +229,7 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     keep_artifacts(s, j, rec->artifacts.raw);
     enum end end = judge(stop, rec->outcome);
     bool is_own = end == END_SUCCESS || end == END_FAILURE;
-    if (is_own && job_options(s, j)->calls && outside_ended(s, job, rec)) return;
+    if (is_own && job_options(s, j)->calls && external_ended(s, job, rec)) return;
     switch (end) {
     case END_CANCELLED: job_finish(s, job, JOB_CANCELLED, stop_cause(s, j, called_off)); break;
     case END_DEADLINE: job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE); break;

@@ -11,7 +11,7 @@ static bool has_facts(const struct state *s, const struct job *j) {
 
 static void chain_free(struct state *s, uint32_t note) {
     while (note) {
-        struct note *n = note_at(s, note);
+        struct attempt_note *n = attempt_note_at(s, note);
         uint32_t older = n->older;
         bytes_free(n->facts);
         pool_free(&s->notes, note);
@@ -26,17 +26,17 @@ void note_free_all(struct state *s, struct job *j) {
 
 /* The newest ones stay. */
 static void chain_cut(struct state *s, uint32_t note) {
-    struct note *n = note_at(s, note);
-    for (uint32_t kept = 1; kept < NOTES_PER_JOB && n->older; kept++) n = note_at(s, n->older);
+    struct attempt_note *n = attempt_note_at(s, note);
+    for (uint32_t kept = 1; kept < NOTES_PER_JOB && n->older; kept++) n = attempt_note_at(s, n->older);
     chain_free(s, n->older);
     n->older = 0;
 }
 
-static struct note *push(struct state *s, struct job *j, uint32_t attempt, uint32_t worker_number) {
+static struct attempt_note *push(struct state *s, struct job *j, uint32_t attempt, uint32_t worker_number) {
     uint32_t index = pool_alloc(&s->notes);
     ENSURE(index != 0);
-    struct note *n = note_at(s, index);
-    *n = (struct note){.is_used = 1, .attempt = attempt, .worker = worker_number, .older = j->note};
+    struct attempt_note *n = attempt_note_at(s, index);
+    *n = (struct attempt_note){.is_used = 1, .attempt = attempt, .worker = worker_number, .older = j->note};
     j->note = index;
     chain_cut(s, index);
     return n;
@@ -58,7 +58,7 @@ static struct bytes *encode(struct state *s, const struct snap_attempt *o) {
 void note_close(struct state *s, struct job *j, const struct run *run, enum stop_cause stop,
                 const struct rec_ended *rec) {
     if (!has_facts(s, j)) return;
-    struct note *n = note_at(s, j->note);
+    struct attempt_note *n = attempt_note_at(s, j->note);
     REQUIRE(n->facts == NULL);
     struct snap_attempt o = {.attempt = n->attempt,
                              .worker = n->worker,
@@ -88,11 +88,11 @@ void note_verdict(struct state *s, struct job *j, struct slice reason) {
 
 uint32_t note_facts(const struct state *s, const struct job *j, struct arena *arena, struct snap_attempt **ret) {
     uint32_t count = 0;
-    for (uint32_t i = j->note; i; i = note_at(s, i)->older) count += note_at(s, i)->facts != NULL;
+    for (uint32_t i = j->note; i; i = attempt_note_at(s, i)->older) count += attempt_note_at(s, i)->facts != NULL;
     *ret = count ? ARENA_ARRAY(arena, struct snap_attempt, count) : NULL;
     uint32_t at = count;
-    for (uint32_t i = j->note; i; i = note_at(s, i)->older) {
-        const struct note *n = note_at(s, i);
+    for (uint32_t i = j->note; i; i = attempt_note_at(s, i)->older) {
+        const struct attempt_note *n = attempt_note_at(s, i);
         if (n->facts == NULL) continue;
         enum err e = tlv_decode(&snap_attempt_desc, bytes_slice(n->facts), TLV_STRICT, arena, &(*ret)[--at], NULL);
         ENSURE(e == ERR_OK);

@@ -1,5 +1,5 @@
-/* attempt_notes.h: what is remembered of a job's attempts: who had it, when, and how it ended. For people and the history alone:
- * nothing is decided by it but who had the job last.
+/* attempt_notes.h: what is remembered of a job's attempts: who had it, when, and how it ended. For people and the
+ * history alone: nothing is decided by it but who had the job last.
  *
  * A job has a chain of notes, newest first, at most NOTES_PER_JOB. The facts of an attempt that is over are kept as
  * bytes (snap_attempt), about 40 a note. Flows born under rules 1 keep the worker and nothing else. */
@@ -26,8 +26,8 @@ void note_free_all(struct state *s, struct job *j);
 /* Number of the worker that had the job last; 0 = none. */
 static inline uint32_t job_worker(const struct state *s, const struct job *j) {
     uint32_t i = j->note;
-    while (i && note_at(s, i)->worker == 0) i = note_at(s, i)->older;
-    return i ? note_at(s, i)->worker : 0;
+    while (i && attempt_note_at(s, i)->worker == 0) i = attempt_note_at(s, i)->older;
+    return i ? attempt_note_at(s, i)->worker : 0;
 }
 
 /* The facts of all attempts that have them, oldest first; how many. */

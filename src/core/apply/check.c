@@ -257,7 +257,7 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
     if (r->question == 0 && r->gate == GATE_EXTERNAL) {
         uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
         FITS(job != 0, "a job that is not there");
-        FITS(outside_may_hear(s, job_at(s, job)), "a word about a job that waits for none");
+        FITS(external_may_hear(s, job_at(s, job)), "a word about a job that waits for none");
         FITS(r->verdict == VERDICT_ALLOW || r->verdict == VERDICT_DENY, "a word that says neither yes nor no");
         FITS(!r->fatal, "a word that is fatal");
         return ERR_OK;

@@ -50,7 +50,7 @@ static void move_jobs(struct state *s, const struct move *m) {
             j->due.ms = j->due.ms < m->now_ms ? j->due.ms : m->now_ms;
         else if ((j->flags & JOBF_TIMED) && move_wait(m, &j->due) && j->due.ms < least_ms)
             j->due.ms = least_ms;
-        struct outside *x = j->extra ? extra_at(s, j->extra)->outside : NULL;
+        struct external *x = j->extra ? extra_at(s, j->extra)->external : NULL;
         if (x != NULL) (void)move_wait(m, &x->until);
     }
     for (uint32_t i = 1; i <= s->runs.high; i++) {
@@ -102,7 +102,7 @@ static void set_timers(struct state *s) {
     }
 }
 
-void clockset_move(struct state *s, const struct rec_clock *r) {
+void clock_set_move(struct state *s, const struct rec_clock *r) {
     struct move m = {r->from_ms, r->by_ms, s->now.ms + r->by_ms};
     REQUIRE(m.now_ms >= 0 && r->from_ms <= (r->by_ms < 0 ? m.now_ms : s->now.ms));
     move_flows(s, &m);

@@ -9,6 +9,6 @@
  * `from_ms` or later it moves along. What is only told (when a flow began or ended) moves only if it would lie in
  * the future. A schedule does not fire what it fired, and does not wait for a time that it had reached by the wrong
  * clock. */
-void clockset_move(struct state *s, const struct rec_clock *r);
+void clock_set_move(struct state *s, const struct rec_clock *r);
 
 #endif

@@ -122,7 +122,7 @@ static void update(struct state *s, struct expansion *x) {
     bool busy = has_work(s, x);
     if (busy && !x->is_busy) list(s, fan, index_of(s, x));
     if (!busy && x->is_busy) unlist(s, fan, index_of(s, x));
-    work_touch(s, flow);
+    propagate_touch(s, flow);
 }
 
 bool expand_is_passing(const struct state *s, const struct flow *f) {
@@ -425,7 +425,7 @@ void expand_retry_child(struct state *s, uint32_t child) {
         job_reset(s, x->job);
         start_pass(x, SWEEP_RETRY, 0); /* only what was called off because of children comes back with it */
         job_judge(s, x->job);
-        work_sweep(s, whole->flow, SWEEP_RETRY, whole->ordinal, 0);
+        propagate_sweep(s, whole->flow, SWEEP_RETRY, whole->ordinal, 0);
     }
     update(s, x);
 }

@@ -7,40 +7,40 @@
 #include "job_transition.h"
 #include "panic.h"
 
-const struct outside *outside_of(const struct state *s, const struct job *j) {
-    return j->extra ? extra_at(s, j->extra)->outside : NULL;
+const struct external *external_of(const struct state *s, const struct job *j) {
+    return j->extra ? extra_at(s, j->extra)->external : NULL;
 }
 
-int64_t outside_deadline_ms(const struct state *s, const struct job *j) {
-    const struct outside *x = outside_of(s, j);
+int64_t external_deadline_ms(const struct state *s, const struct job *j) {
+    const struct external *x = external_of(s, j);
     int64_t own = job_options(s, j)->deadline_ms;
     int64_t until = x != NULL && x->begun ? x->until.ms : 0;
     if (own == 0 || until == 0) return own + until;
     return own < until ? own : until;
 }
 
-int64_t outside_again_ms(const struct state *s, const struct job *j, wall_time now) {
+int64_t external_again_ms(const struct state *s, const struct job *j, wall_time now) {
     const struct options *o = job_options(s, j);
-    const struct outside *x = outside_of(s, j);
+    const struct external *x = external_of(s, j);
     int64_t until = x != NULL && x->begun ? x->until.ms : now.ms + o->approval_ms;
     if (o->poll_ms == 0) return until;
     int64_t next = now.ms + doubled_ms(o->poll_ms, o->poll_cap_ms, x != NULL ? x->polls : 0);
     return next < until ? next : until;
 }
 
-static struct outside *outside_make(struct state *s, struct job *j) {
+static struct external *external_make(struct state *s, struct job *j) {
     struct extra *x = job_extra(s, j);
-    if (x->outside == NULL) x->outside = ARENA_NEW(&flow_at(s, j->flow)->arena, struct outside);
-    return x->outside;
+    if (x->external == NULL) x->external = ARENA_NEW(&flow_at(s, j->flow)->arena, struct external);
+    return x->external;
 }
 
 /* ---- its end ---- */
 
-static void settle(struct state *s, uint32_t job, enum outside_word word, struct slice result, struct slice result_hash,
-                   struct slice reason) {
+static void settle(struct state *s, uint32_t job, enum external_word word, struct slice result,
+                   struct slice result_hash, struct slice reason) {
     REQUIRE(word == WORD_DONE || word == WORD_FAILED);
     struct job *j = job_at(s, job);
-    extra_at(s, j->extra)->outside = NULL; /* nothing is open outside any more */
+    extra_at(s, j->extra)->external = NULL; /* nothing is open outside any more */
     if (word == WORD_DONE) {
         job_succeed(s, job, result, result_hash);
         return;
@@ -51,7 +51,7 @@ static void settle(struct state *s, uint32_t job, enum outside_word word, struct
 
 static void wait_on(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
-    struct outside *x = outside_make(s, j);
+    struct external *x = external_make(s, j);
     if (x->begun == 0) {
         x->begun = rec->attempt;
         x->until.ms = s->now.ms + job_options(s, j)->approval_ms;
@@ -65,10 +65,10 @@ static void wait_on(struct state *s, uint32_t job, const struct rec_ended *rec) 
     job_move(s, job, JOB_WAITING, CAUSE_NONE);
 }
 
-bool outside_ended(struct state *s, uint32_t job, const struct rec_ended *rec) {
-    const struct outside *x = outside_of(s, job_at(s, job));
+bool external_ended(struct state *s, uint32_t job, const struct rec_ended *rec) {
+    const struct external *x = external_of(s, job_at(s, job));
     if (x != NULL && x->word != WORD_NONE) {
-        settle(s, job, (enum outside_word)x->word, x->result, x->result_hash, x->reason);
+        settle(s, job, (enum external_word)x->word, x->result, x->result_hash, x->reason);
         return true;
     }
     if (rec->again_ms == 0) return false;
@@ -78,24 +78,24 @@ bool outside_ended(struct state *s, uint32_t job, const struct rec_ended *rec) {
 
 /* ---- a word from outside ---- */
 
-bool outside_may_hear(const struct state *s, const struct job *j) {
-    const struct outside *x = outside_of(s, j);
+bool external_may_hear(const struct state *s, const struct job *j) {
+    const struct external *x = external_of(s, j);
     if (!job_options(s, j)->calls || job_state_is_terminal(j->state)) return false;
     if (x != NULL && x->word != WORD_NONE) return false;
     if (job_state_is_active(j->state)) return true; /* it may be told before we hear that it was begun */
     return x != NULL && (j->state == JOB_WAITING || j->state == JOB_READY); /* without a word: it was begun */
 }
 
-void outside_hear(struct state *s, uint32_t job, const struct rec_verdict *rec) {
+void external_hear(struct state *s, uint32_t job, const struct rec_verdict *rec) {
     struct job *j = job_at(s, job);
-    REQUIRE(outside_may_hear(s, j));
-    enum outside_word word = rec->verdict == VERDICT_ALLOW ? WORD_DONE : WORD_FAILED;
+    REQUIRE(external_may_hear(s, j));
+    enum external_word word = rec->verdict == VERDICT_ALLOW ? WORD_DONE : WORD_FAILED;
     if (!job_state_is_active(j->state)) {
         settle(s, job, word, rec->result, rec->result_hash, rec->reason);
         return;
     }
     struct arena *arena = &flow_at(s, j->flow)->arena;
-    struct outside *x = outside_make(s, j);
+    struct external *x = external_make(s, j);
     x->word = (uint8_t)word;
     x->result = arena_slice(arena, rec->result);
     x->result_hash = arena_slice(arena, rec->result_hash);

@@ -7,27 +7,27 @@
 #include "record.h"
 #include "state.h"
 
-enum outside_word { WORD_NONE, WORD_DONE, WORD_FAILED, WORD_COUNT };
+enum external_word { WORD_NONE, WORD_DONE, WORD_FAILED, WORD_COUNT };
 
-struct outside { /* in the arena of its flow */
+struct external {    /* in the arena of its flow */
     uint32_t begun;  /* the attempt that began it; whatever is said outside is said about this one */
     uint32_t polls;  /* since then */
     wall_time until; /* when it must be over */
-    uint8_t word;    /* enum outside_word: said while an attempt is open, and counts when that has ended */
+    uint8_t word;    /* enum external_word: said while an attempt is open, and counts when that has ended */
     struct slice result, result_hash, reason;
 };
 
 /* What is known of it; NULL: nothing was begun yet. */
-const struct outside *outside_of(const struct state *s, const struct job *j);
+const struct external *external_of(const struct state *s, const struct job *j);
 /* When the job must be over at the latest: its own deadline, or that of what was begun. 0 = never. */
-int64_t outside_deadline_ms(const struct state *s, const struct job *j);
+int64_t external_deadline_ms(const struct state *s, const struct job *j);
 /* When it is asked next, should it be told "not yet" at `now`. */
-int64_t outside_again_ms(const struct state *s, const struct job *j, wall_time now);
+int64_t external_again_ms(const struct state *s, const struct job *j, wall_time now);
 
 /* An attempt has ended, neither cancelled nor too late. True: it was settled here. */
-bool outside_ended(struct state *s, uint32_t job, const struct rec_ended *rec);
+bool external_ended(struct state *s, uint32_t job, const struct rec_ended *rec);
 /* Someone outside has said that it is over. */
-bool outside_may_hear(const struct state *s, const struct job *j);
-void outside_hear(struct state *s, uint32_t job, const struct rec_verdict *rec);
+bool external_may_hear(const struct state *s, const struct job *j);
+void external_hear(struct state *s, uint32_t job, const struct rec_verdict *rec);
 
 #endif

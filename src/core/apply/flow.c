@@ -37,17 +37,17 @@ static struct slice kept(const uint8_t *at) {
     return slice_of(at + 4, len);
 }
 
-const struct web flow_no_web = {0};
+const struct flow_graph flow_graph_none = {0};
 
-struct web *flow_web(struct flow *f) {
-    if (f->web == &flow_no_web) {
-        struct web *web = ARENA_NEW(&f->arena, struct web);
+struct flow_graph *flow_graph_own(struct flow *f) {
+    if (f->graph == &flow_graph_none) {
+        struct flow_graph *web = ARENA_NEW(&f->arena, struct flow_graph);
         vec_init(&web->edges, sizeof(struct edge));
         vec_init(&web->foreign, sizeof(struct foreign_edge));
         vec_init(&web->seen, sizeof(struct foreign_seen));
-        f->web = web;
+        f->graph = web;
     }
-    return f->own_web;
+    return f->own_graph;
 }
 
 struct slice flow_head_bytes(const struct flow *f) {
@@ -65,11 +65,11 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
     f->state = FLOW_RUNNING;
     f->created = s->now;
     arena_init(&f->arena, first_chunk_bytes, FLOW_BYTES_MAX);
-    f->web = &flow_no_web;
+    f->graph = &flow_graph_none;
     f->head = keep(&f->arena, head);
     map_put(&s->flow_by_id, id, index);
     tenant_at(s, tenant)->flows++;
-    f->shelf = SHELF_NONE;
+    f->flow_list = FLOW_LIST_NONE;
     flow_shelve(s, f);
     if (id > s->flow_last) s->flow_last = id;
     return index;
@@ -98,9 +98,9 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
 
 /* Its struct lies in the arena: before that. */
 static void release_web(struct flow *f) {
-    if (f->web == &flow_no_web) return;
-    struct web *web = flow_web(f);
-    f->web = &flow_no_web;
+    if (f->graph == &flow_graph_none) return;
+    struct flow_graph *web = flow_graph_own(f);
+    f->graph = &flow_graph_none;
     u32vec_fini(&web->work);
     u32vec_fini(&web->entered);
     vec_fini(&web->edges);
@@ -116,8 +116,8 @@ void flow_release_memory(struct flow *f) {
 }
 
 bool flow_release_some(struct flow *f, size_t bytes) {
-    if (f->web != &flow_no_web) {
-        struct web *web = flow_web(f);
+    if (f->graph != &flow_graph_none) {
+        struct flow_graph *web = flow_graph_own(f);
         if (!vec_release(&web->edges, bytes) || !lean_release(&web->names, bytes)) return false;
         release_web(f);
     }
@@ -127,10 +127,10 @@ bool flow_release_some(struct flow *f, size_t bytes) {
 }
 
 size_t flow_bytes(const struct flow *f) {
-    return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->web->work.slots * sizeof(uint32_t) +
-           f->web->entered.slots * sizeof(uint32_t) + f->web->edges.slots * sizeof(struct edge) +
-           f->web->foreign.slots * sizeof(struct foreign_edge) + f->web->seen.slots * sizeof(struct foreign_seen) +
-           lean_bytes(&f->web->names);
+    return f->arena.bytes + f->jobs.slots * sizeof(uint32_t) + f->graph->work.slots * sizeof(uint32_t) +
+           f->graph->entered.slots * sizeof(uint32_t) + f->graph->edges.slots * sizeof(struct edge) +
+           f->graph->foreign.slots * sizeof(struct foreign_edge) + f->graph->seen.slots * sizeof(struct foreign_seen) +
+           lean_bytes(&f->graph->names);
 }
 
 void flow_head_get(const struct flow *f, struct arena *arena, struct flow_head *ret) {
@@ -175,7 +175,7 @@ static struct slice name_of(const void *ctx, uint32_t value) { /* value: ordinal
 void flow_index_names(struct state *s, struct flow *f) {
     if (f->jobs.count < FLOW_INDEX_MIN) return;
     struct names_ctx ctx = {s, f};
-    struct web *web = flow_web(f);
+    struct flow_graph *web = flow_graph_own(f);
     lean_reserve(&web->names, f->jobs.count, name_of, &ctx);
     for (; web->named < f->jobs.count; web->named++)
         lean_put(&web->names, job_name(job_at(s, f->jobs.at[web->named])), web->named + 1, name_of, &ctx);
@@ -184,7 +184,7 @@ void flow_index_names(struct state *s, struct flow *f) {
 uint32_t flow_job_by_name(const struct state *s, const struct flow *f, struct slice name) {
     if (f->jobs.count >= FLOW_INDEX_MIN) {
         struct names_ctx ctx = {s, f};
-        uint32_t found = lean_get(&f->web->names, name, name_of, &ctx);
+        uint32_t found = lean_get(&f->graph->names, name, name_of, &ctx);
         return found ? found - 1 : NO_ORDINAL;
     }
     for (uint32_t i = 0; i < f->jobs.count; i++)
@@ -241,7 +241,7 @@ uint32_t flow_make_job(struct state *s, uint32_t flow, uint32_t profile, const s
  * restart: `work_edge` counts on it. */
 static void add_edge(struct state *s, struct flow *f, uint32_t parent, uint32_t child) {
     struct job *p = job_at(s, f->jobs.at[parent]);
-    struct vec *edges = &flow_web(f)->edges;
+    struct vec *edges = &flow_graph_own(f)->edges;
     struct edge *edge = vec_push(edges);
     uint32_t position = edges->count; /* 1-based */
     edge->child = child;
@@ -271,7 +271,7 @@ static void link_foreign(struct state *s, uint32_t flow, const struct job *j, co
         uint32_t parent = job_find(s, (struct job_ref){{list[i].flow}, list[i].ordinal});
         ENSURE(parent != 0);
         struct job *p = job_at(s, parent);
-        struct foreign_edge *edge = vec_push(&flow_web(flow_at(s, p->flow))->foreign);
+        struct foreign_edge *edge = vec_push(&flow_graph_own(flow_at(s, p->flow))->foreign);
         *edge = (struct foreign_edge){list[i].ordinal, j->ordinal, flow_at(s, flow)->id};
         p->flags |= JOBF_FOREIGN;
     }

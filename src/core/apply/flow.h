@@ -9,8 +9,8 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
 /* An empty flow with a head as saved; what flow_new and the loader of a snapshot share. */
 uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice head, size_t first_chunk_bytes);
 struct slice flow_head_bytes(const struct flow *f);
-extern const struct web flow_no_web;  /* of all flows that have none of their own */
-struct web *flow_web(struct flow *f); /* to write to: its own, made when first asked for */
+extern const struct flow_graph flow_graph_none;    /* of all flows that have none of their own */
+struct flow_graph *flow_graph_own(struct flow *f); /* to write to: its own, made when first asked for */
 /* Appends jobs (rec_job) with their edges; ordinals go on. The jobs are WAITING and judged by nobody yet. */
 void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profiles, const struct tlv_list *jobs);
 void flow_release_memory(struct flow *f);

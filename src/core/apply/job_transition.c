@@ -75,7 +75,7 @@ void dead_unlink(struct state *s, uint32_t index) {
 static void enter(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
     if (j->part != PART_CHILD) f->by_state[j->state]++;
-    if (has_undo_under_way(s, j)) flow_web(f)->undo_active++;
+    if (has_undo_under_way(s, j)) flow_graph_own(f)->undo_active++;
     s->by_state[j->state]++;
     if (j->state == JOB_READY) {
         ready_push(s, index);
@@ -93,7 +93,7 @@ void job_enter(struct state *s, uint32_t index) {
 static void leave(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
     if (j->part != PART_CHILD) f->by_state[j->state]--;
-    if (has_undo_under_way(s, j)) flow_web(f)->undo_active--;
+    if (has_undo_under_way(s, j)) flow_graph_own(f)->undo_active--;
     s->by_state[j->state]--;
     if (j->extra) memo_unask(s, j);
     if (j->state == JOB_READY)
@@ -170,7 +170,7 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
         return;
     }
     if (expansion_of(s, j)) expand_job_ended(s, index);
-    work_push(s, j);
+    propagate_push(s, j);
 }
 
 void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash) {
@@ -274,8 +274,8 @@ void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bo
 static enum job_state foreign_state(const struct state *s, const struct job *j, const struct rec_foreign *parent) {
     if (parent->seen != JOB_WAITING) return parent->seen;
     const struct flow *f = flow_at(s, j->flow);
-    for (uint32_t i = 0; i < f->web->seen.count; i++) {
-        const struct foreign_seen *seen = vec_at(&f->web->seen, i);
+    for (uint32_t i = 0; i < f->graph->seen.count; i++) {
+        const struct foreign_seen *seen = vec_at(&f->graph->seen, i);
         if (seen->child == j->ordinal && seen->parent_flow == parent->flow && seen->parent_ordinal == parent->ordinal)
             return seen->state;
     }

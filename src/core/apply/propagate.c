@@ -17,10 +17,10 @@
 
 static bool has_work(const struct state *s, const struct flow *f) {
     if (flow_is_leaving(f)) return f->jobs.count > 0;
-    return f->web->work_head < f->web->work.count || f->sweep != SWEEP_NONE || expand_has_work(s, f);
+    return f->graph->work_head < f->graph->work.count || f->sweep != SWEEP_NONE || expand_has_work(s, f);
 }
 
-void work_touch(struct state *s, uint32_t flow) {
+void propagate_touch(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->is_working) return;
     f->is_working = true;
@@ -38,33 +38,33 @@ static bool is_swept(const struct flow *f) {
 }
 
 /* What was told makes room at the front before the list grows: a copy of millions would hold everyone up. */
-static void use_room_again(struct web *w) {
+static void use_room_again(struct flow_graph *w) {
     if (w->work.count < w->work.slots || w->work_head == 0 || w->work_head < w->work.count / 2) return;
     w->work.count -= w->work_head;
     memmove(w->work.at, w->work.at + w->work_head, w->work.count * sizeof *w->work.at);
     w->work_head = 0;
 }
 
-void work_push(struct state *s, struct job *j) {
+void propagate_push(struct state *s, struct job *j) {
     struct flow *f = flow_at(s, j->flow);
     bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
-        struct web *web = flow_web(f);
+        struct flow_graph *web = flow_graph_own(f);
         use_room_again(web);
         u32vec_push(&web->work, j->ordinal);
     }
-    work_touch(s, j->flow);
+    propagate_touch(s, j->flow);
 }
 
-void work_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root, uint32_t confirm_ms) {
+void propagate_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root, uint32_t confirm_ms) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->sweep == SWEEP_NONE || sweep == SWEEP_CANCEL);
     f->sweep = (uint8_t)sweep;
     f->sweep_next = 0;
     f->sweep_root = root;
     f->sweep_confirm_ms = confirm_ms;
-    work_touch(s, flow);
+    propagate_touch(s, flow);
 }
 
 /* ---- telling children ---- */
@@ -75,7 +75,7 @@ static void tell_foreign(struct state *s, const struct flow *f, const struct job
     if (child_flow == 0) return; /* it is leaving, and its sweep has not come to the edge yet */
     struct flow *other = flow_at(s, child_flow);
     ENSURE(edge->child_ordinal < other->jobs.count);
-    struct foreign_seen *seen = vec_push(&flow_web(other)->seen);
+    struct foreign_seen *seen = vec_push(&flow_graph_own(other)->seen);
     *seen = (struct foreign_seen){edge->child_ordinal, parent->ordinal, f->id, parent->state};
     job_parent_ended(s, other->jobs.at[edge->child_ordinal], parent->state, false, NO_ORDINAL);
 }
@@ -83,7 +83,7 @@ static void tell_foreign(struct state *s, const struct flow *f, const struct job
 /* All at once: a job has at most job_foreign_children_max of them. */
 static void tell_all_foreign(struct state *s, uint32_t flow, struct job *parent) {
     struct flow *f = flow_at(s, flow);
-    struct vec *foreign = &flow_web(f)->foreign;
+    struct vec *foreign = &flow_graph_own(f)->foreign;
     uint32_t kept = 0, count = foreign->count;
     for (uint32_t i = 0; i < count; i++) {
         struct foreign_edge edge = *(struct foreign_edge *)vec_at(foreign, i);
@@ -101,7 +101,7 @@ static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
     struct flow *f = flow_at(s, flow);
     if (parent->flags & JOBF_FOREIGN) tell_all_foreign(s, flow, parent);
     parent->flags &= (uint8_t) ~(JOBF_UNTOLD | JOBF_LATE);
-    struct web *web = flow_web(f);
+    struct flow_graph *web = flow_graph_own(f);
     web->work_head++;
     web->work_edge = 0;
     web->work_at = 0;
@@ -111,7 +111,7 @@ static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
 /* Visits one edge of the oldest job in `work`. */
 static void tell_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    struct web *web = flow_web(f);
+    struct flow_graph *web = flow_graph_own(f);
     struct job *parent = job_at(s, f->jobs.at[web->work.at[web->work_head]]);
     if (parent->last_child == 0 || is_swept(f)) {
         finish_telling(s, flow, parent);
@@ -210,7 +210,7 @@ static void check_end(struct state *s, uint32_t flow) {
 
 /* ---- around a record ---- */
 
-void work_begin(struct state *s) {
+void propagate_begin(struct state *s) {
     s->budget = STEP_JOBS_MAX;
     s->event_ordinal = 0;
     s->ended_ago_ms = 0;
@@ -228,7 +228,7 @@ static void wait_for_continue(struct state *s, uint32_t flow) {
 
 /* The sweep first: it counts a parent that has yet to tell its children as open, so what ends meanwhile can wait. No
  * sweep begins while a cascade is under way (decide answers "busy"). */
-static void work_on(struct state *s, uint32_t flow) {
+static void propagate_on(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     for (; s->budget > 0 && has_work(s, f); s->budget--) {
         if (f->sweep != SWEEP_NONE)
@@ -259,11 +259,11 @@ static void settled(struct state *s, uint32_t flow) {
     if (f->of_service) service_settled(s, flow); /* which may forget it */
 }
 
-static void work_through(struct state *s) {
+static void propagate_through(struct state *s) {
     while (s->fresh_head) {
         uint32_t flow = s->fresh_head;
         struct flow *f = flow_at(s, flow);
-        work_on(s, flow); /* may put more flows on the list */
+        propagate_on(s, flow); /* may put more flows on the list */
         s->fresh_head = f->working;
         if (s->fresh_head == 0) s->fresh_tail = 0;
         f->working = 0;
@@ -276,8 +276,8 @@ static void work_through(struct state *s) {
 }
 
 /* All cascades of the record, in whichever flow, come before what a fatal failure calls off. */
-void work_end(struct state *s) {
-    work_through(s);
+void propagate_end(struct state *s) {
+    propagate_through(s);
     while (s->unwind_head) {
         uint32_t flow = s->unwind_head;
         struct flow *f = flow_at(s, flow);
@@ -288,12 +288,12 @@ void work_end(struct state *s) {
         }
         saga_stop(s, flow);
         f->is_working = false;
-        work_touch(s, flow);
-        work_through(s);
+        propagate_touch(s, flow);
+        propagate_through(s);
     }
 }
 
-void work_continue(struct state *s, uint32_t flow) {
+void propagate_continue(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->is_working);
     uint32_t before = 0;
@@ -307,14 +307,14 @@ void work_continue(struct state *s, uint32_t flow) {
         s->working_head = f->working;
     if (s->working_tail == flow) s->working_tail = before;
     f->is_working = false;
-    work_touch(s, flow);
+    propagate_touch(s, flow);
 }
 
-void work_restore(struct state *s, uint32_t flow) {
+void propagate_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (!has_work(s, f) && f->unwinding != UNWIND_DUE) return;
-    if (f->web->work_edge) {
-        struct web *web = flow_web(f);
+    if (f->graph->work_edge) {
+        struct flow_graph *web = flow_graph_own(f);
         const struct job *parent = job_at(s, f->jobs.at[web->work.at[web->work_head]]);
         ENSURE(parent->last_child != 0);
         web->work_at = ((struct edge *)vec_at(&web->edges, parent->last_child - 1))->next;

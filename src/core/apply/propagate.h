@@ -10,19 +10,19 @@
 #include "state.h"
 
 /* A job ended: remember to tell its children, and to see whether its flow is over. */
-void work_push(struct state *s, struct job *j);
+void propagate_push(struct state *s, struct job *j);
 /* Starts a pass over all jobs of a flow. */
-void work_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root, uint32_t confirm_ms);
+void propagate_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root, uint32_t confirm_ms);
 /* The flow may have ended, or has work: look at it when the record is applied. */
-void work_touch(struct state *s, uint32_t flow);
+void propagate_touch(struct state *s, uint32_t flow);
 
-/* Around each record. work_end does what fits into the budget. */
-void work_begin(struct state *s);
-void work_end(struct state *s);
-/* REC_CONTINUED: takes a flow off the waiting list so that work_end goes on with it. */
-void work_continue(struct state *s, uint32_t flow);
+/* Around each record. propagate_end does what fits into the budget. */
+void propagate_begin(struct state *s);
+void propagate_end(struct state *s);
+/* REC_CONTINUED: takes a flow off the waiting list so that propagate_end goes on with it. */
+void propagate_continue(struct state *s, uint32_t flow);
 
 /* After loading a snapshot: puts a flow whose facts say so on the waiting list. */
-void work_restore(struct state *s, uint32_t flow);
+void propagate_restore(struct state *s, uint32_t flow);
 
 #endif

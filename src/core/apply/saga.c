@@ -26,25 +26,25 @@ uint64_t saga_undo_bytes(const struct state *s, const struct job *j) {
 
 void saga_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    REQUIRE(f->web->undo_bytes == 0);
-    for (uint32_t i = 0; i < f->web->entered.count; i++) {
-        const struct job *j = job_at(s, f->jobs.at[f->web->entered.at[i]]);
+    REQUIRE(f->graph->undo_bytes == 0);
+    for (uint32_t i = 0; i < f->graph->entered.count; i++) {
+        const struct job *j = job_at(s, f->jobs.at[f->graph->entered.at[i]]);
         uint64_t bytes = saga_undo_bytes(s, j);
-        flow_web(f)->undo_bytes += bytes;
+        flow_graph_own(f)->undo_bytes += bytes;
         /* jobs that stand in their state by now took the room along, as if nothing had been entered */
         bool stands = !job_state_is_terminal(j->state) && j->state != JOB_READY && !job_state_is_active(j->state);
         if (stands) s->reserved_bytes -= bytes;
     }
-    if (f->state == FLOW_RUNNING) s->reserved_bytes += f->web->undo_bytes;
+    if (f->state == FLOW_RUNNING) s->reserved_bytes += f->graph->undo_bytes;
 }
 
 void saga_reserve(struct state *s, const struct flow *f, enum flow_state to) {
     REQUIRE(to != (enum flow_state)f->state);
     if (to == FLOW_RUNNING) {
-        s->reserved_bytes += f->web->undo_bytes;
+        s->reserved_bytes += f->graph->undo_bytes;
     } else if (f->state == FLOW_RUNNING) {
-        REQUIRE(s->reserved_bytes >= f->web->undo_bytes);
-        s->reserved_bytes -= f->web->undo_bytes;
+        REQUIRE(s->reserved_bytes >= f->graph->undo_bytes);
+        s->reserved_bytes -= f->graph->undo_bytes;
     }
 }
 
@@ -60,7 +60,7 @@ void saga_enter(struct state *s, struct job *j) {
     uint64_t bytes = saga_undo_bytes(s, j);
     x->entered = true;
     tally_add(s, f, TALLY_UNDOS, 1);
-    struct web *web = flow_web(f);
+    struct flow_graph *web = flow_graph_own(f);
     u32vec_push(&web->entered, j->ordinal);
     web->undo_bytes += bytes;
     if (f->state != FLOW_RUNNING) s->reserved_bytes -= bytes;
@@ -70,19 +70,19 @@ void saga_fail(struct state *s, uint32_t job) {
     const struct job *j = job_at(s, job);
     struct flow *f = flow_at(s, j->flow);
     if (!job_is_dead_letter(j->state, j->cause) || f->unwinding != UNWIND_NONE) return;
-    if (f->web->entered.count == 0 && f->web->undo_active == 0)
+    if (f->graph->entered.count == 0 && f->graph->undo_active == 0)
         return; /* nothing to undo, now or when the open attempts end */
     f->unwinding = UNWIND_DUE;
     tally_add(s, f, TALLY_SAGAS, 1);
     f->more = false;
-    work_touch(s, j->flow);
+    propagate_touch(s, j->flow);
 }
 
 void saga_stop(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->unwinding == UNWIND_DUE);
     f->unwinding = UNWIND_STOPPING;
-    work_sweep(s, flow, SWEEP_UNWIND, 0, UNWIND_CONFIRM_MS);
+    propagate_sweep(s, flow, SWEEP_UNWIND, 0, UNWIND_CONFIRM_MS);
 }
 
 /* ---- compensations ---- */
@@ -112,7 +112,7 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
 }
 
 static uint32_t take_entered(const struct state *s, struct flow *f) {
-    struct web *web = flow_web(f);
+    struct flow_graph *web = flow_graph_own(f);
     uint32_t at = MUTANT(compensation_order) ? 0 : web->entered.count - 1;
     uint32_t ordinal = web->entered.at[at];
     if (MUTANT(compensation_twice) && f->unwinding == UNWIND_STOPPING) return ordinal;
@@ -126,14 +126,14 @@ void saga_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->unwinding != UNWIND_STOPPING && f->unwinding != UNWIND_COMPENSATING) return;
     if (flow_open_jobs(f)) return;
-    if (f->web->entered.count == 0) {
+    if (f->graph->entered.count == 0) {
         f->unwinding = UNWIND_DONE;
         tally_add(s, f, TALLY_SAGAS_DONE, 1);
         return;
     }
-    uint64_t before = f->web->undo_bytes;
+    uint64_t before = f->graph->undo_bytes;
     uint32_t ordinal = take_entered(s, f);
     f->unwinding = UNWIND_COMPENSATING;
-    if (f->state == FLOW_RUNNING) s->reserved_bytes -= before - f->web->undo_bytes; /* the new job has its own */
+    if (f->state == FLOW_RUNNING) s->reserved_bytes -= before - f->graph->undo_bytes; /* the new job has its own */
     compensate(s, flow, ordinal);
 }

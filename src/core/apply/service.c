@@ -100,7 +100,7 @@ static void retire(struct state *s, struct service *v, uint32_t flow) {
     flow_at(s, flow)->more = false;
     stop(s, flow);
     if (!is_over(s, flow)) v->retiring = flow;
-    work_touch(s, flow);
+    propagate_touch(s, flow);
 }
 
 /* `parents_open` of a new runner says that it waits behind another version. */

@@ -35,7 +35,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->profiles, sizeof(struct profile), POOL_MAX);
     pool_init(&s->classes, sizeof(struct class_), POOL_MAX);
     pool_init(&s->runs, sizeof(struct run), POOL_MAX);
-    pool_init(&s->notes, sizeof(struct note), POOL_MAX);
+    pool_init(&s->notes, sizeof(struct attempt_note), POOL_MAX);
     pool_init(&s->workers, sizeof(struct worker), POOL_MAX);
     pool_init(&s->questions, sizeof(struct question), POOL_MAX);
     pool_init(&s->keys, sizeof(struct key), POOL_MAX);
@@ -56,7 +56,7 @@ void state_init(struct state *s, uint32_t shard) {
     map_init(&s->schedule_by_revision);
     map_init(&s->leaving_by_id);
     map_init(&s->flow_by_id);
-    for (uint32_t i = 0; i < SHELF_COUNT; i++) numset_init(&s->shelves[i]);
+    for (uint32_t i = 0; i < FLOW_LIST_COUNT; i++) numset_init(&s->flow_lists[i]);
     map_init(&s->question_by_id);
     map_init(&s->worker_by_number);
     index_init(&s->profile_by_key);
@@ -107,7 +107,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     FINI_POOL(s, memos, memo, it->key != NULL, memo_release_memory(it));
     pool_fini(&s->memo_jobs);
-    FINI_POOL(s, notes, note, it->is_used, bytes_free(it->facts));
+    FINI_POOL(s, notes, attempt_note, it->is_used, bytes_free(it->facts));
     index_fini(&s->memo_by_key);
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);
@@ -117,7 +117,7 @@ void state_fini(struct state *s) {
     pool_fini(&s->runs);
     pool_fini(&s->questions);
     map_fini(&s->flow_by_id);
-    for (uint32_t i = 0; i < SHELF_COUNT; i++) numset_fini(&s->shelves[i]);
+    for (uint32_t i = 0; i < FLOW_LIST_COUNT; i++) numset_fini(&s->flow_lists[i]);
     map_fini(&s->question_by_id);
     map_fini(&s->worker_by_number);
     index_fini(&s->profile_by_key);
@@ -139,7 +139,7 @@ size_t state_bytes(const struct state *s) {
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) bytes += pool_bytes(pools[i]);
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
-    for (uint32_t i = 0; i < SHELF_COUNT; i++) bytes += numset_bytes(&s->shelves[i]);
+    for (uint32_t i = 0; i < FLOW_LIST_COUNT; i++) bytes += numset_bytes(&s->flow_lists[i]);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
     bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);

@@ -87,7 +87,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
     case JOB_SKIPPED:
     case JOB_STATE_COUNT: return (wall_time){TIME_NEVER};
     }
-    int64_t deadline_ms = outside_deadline_ms(s, j);
+    int64_t deadline_ms = external_deadline_ms(s, j);
     if (deadline_ms > 0) due = sooner(due, deadline_ms);
     return (wall_time){due};
 }

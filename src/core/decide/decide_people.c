@@ -256,11 +256,11 @@ static enum err decide_word(struct decision *d, const struct command *cmd) {
     enum err e = decide_settled_job(d, cmd, c->job, &job);
     if (e != ERR_OK) return e;
     const struct job *j = job_at(s, job);
-    const struct outside *x = outside_of(s, j);
+    const struct external *x = external_of(s, j);
     if (!job_options(s, j)->calls) return refuse(d, ERR_STATE, "the job does not wait for a word from outside");
     if (job_state_is_terminal(j->state)) return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
     if (x != NULL && x->word != WORD_NONE) return refuse(d, ERR_STATE, "the job was told already that it is over");
-    if (!outside_may_hear(s, j))
+    if (!external_may_hear(s, j))
         return refuse(d, ERR_STATE, "the job is %s and does not wait for the outside now", job_state_word(j->state));
     uint32_t begun = x != NULL ? x->begun : j->attempt;
     if (c->begun && c->begun != begun)

@@ -202,8 +202,8 @@ enum err decide_memoised(struct decision *d, struct slice name, const struct opt
 
 static uint32_t foreign_children(const struct flow *f, uint32_t ordinal) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < f->web->foreign.count; i++)
-        count += ((const struct foreign_edge *)vec_at(&f->web->foreign, i))->parent == ordinal;
+    for (uint32_t i = 0; i < f->graph->foreign.count; i++)
+        count += ((const struct foreign_edge *)vec_at(&f->graph->foreign, i))->parent == ordinal;
     return count;
 }
 
@@ -289,7 +289,7 @@ struct derived {
 /* An option set as it is recorded: checked, or as it was when it was checked before. */
 static enum err complete_set(struct decision *d, const struct options *given, const struct slice *key,
                              struct options *ret) {
-    const struct optset *known = key != NULL ? optsets_find(&d->live->sets, *key) : NULL;
+    const struct cached_options *known = key != NULL ? option_cache_find(&d->live->sets, *key) : NULL;
     if (known == NULL) {
         d->new_sets += key != NULL;
         return decide_options(d, given, ret);
@@ -329,7 +329,8 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
                       "more than %lld different sets of options with those made from them (submit_profiles_max)",
                       (long long)d->limits->submit_profiles_max);
     *ret_derived = (struct derived){undo, runner, child};
-    const struct optset *single = keys != NULL && count == 1 ? optsets_find(&d->live->sets, keys[0]) : NULL;
+    const struct cached_options *single =
+        keys != NULL && count == 1 ? option_cache_find(&d->live->sets, keys[0]) : NULL;
     struct options *sets = (void *)(uintptr_t)(single != NULL ? &single->complete : NULL); /* nobody changes it */
     if (sets == NULL) {
         sets = arena_space(d->arena, sizeof *sets * ((size_t)count + 1)); /* all are filled */
@@ -504,10 +505,11 @@ void decide_keep_sets(struct decision *d, struct live *live, const struct cmd_su
     for (uint32_t i = 0; i < c->jobs.profile_count; i++) {
         const struct options *given = &c->jobs.profiles[i];
         struct options complete;
-        if (optsets_find(&live->sets, c->set_keys[i]) || !optsets_want(&live->sets, c->set_keys[i], given)) continue;
+        if (option_cache_find(&live->sets, c->set_keys[i]) || !option_cache_want(&live->sets, c->set_keys[i], given))
+            continue;
         enum err e = decide_options(d, given, &complete);
         ENSURE(e == ERR_OK); /* a moment ago it was */
-        optsets_keep(&live->sets, c->set_keys[i], given, &complete);
+        option_cache_keep(&live->sets, c->set_keys[i], given, &complete);
     }
 }
 

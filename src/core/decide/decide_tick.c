@@ -58,7 +58,7 @@ static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t
         record_stop(d, j, STOP_DISPATCH_TIMEOUT);
         return;
     }
-    int64_t deadline_ms = outside_deadline_ms(s, j);
+    int64_t deadline_ms = external_deadline_ms(s, j);
     if (deadline_ms > 0 && deadline_ms < until) until = deadline_ms; /* a deadline waits for nobody */
     put_off(indices, job, until);
 }
@@ -67,7 +67,7 @@ static void job_timer(struct decision *d, struct state *indices, uint32_t job) {
     const struct state *s = d->state;
     const struct job *j = job_at(s, job);
     const struct options *o = job_options(s, j);
-    int64_t deadline_ms = outside_deadline_ms(s, j);
+    int64_t deadline_ms = external_deadline_ms(s, j);
     bool late = deadline_ms > 0 && deadline_ms <= d->in->wall.ms;
     switch ((enum job_state)j->state) {
     case JOB_WAITING: record_due(d, j, late ? DUE_DEADLINE : DUE_START); return;

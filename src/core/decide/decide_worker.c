@@ -292,6 +292,6 @@ enum err decide_done(struct decision *d, const struct command *cmd) {
     rec->usage.unkept = utf8_cut(c->usage.unkept, UNKEPT_BYTES_MAX);
     rec->retry_after_ms = retry_after_ms(d, c);
     rec->ended_ago_ms = ended_ago_ms(d, j, c);
-    rec->again_ms = c->again ? outside_again_ms(d->state, j, d->in->wall) : 0;
+    rec->again_ms = c->again ? external_again_ms(d->state, j, d->in->wall) : 0;
     return ERR_OK;
 }

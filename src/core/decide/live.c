@@ -24,7 +24,7 @@ void live_fini(struct live *l) {
     vec_fini(&l->schedules);
     for (uint32_t i = 0; i < l->words.count; i++) bytes_free(((struct live_words *)vec_at(&l->words, i))->text);
     vec_fini(&l->words);
-    optsets_fini(&l->sets);
+    option_cache_fini(&l->sets);
 }
 
 struct live_worker *live_worker(struct live *l, const struct state *s, uint32_t worker) {

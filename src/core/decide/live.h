@@ -49,7 +49,7 @@ struct live {
     wall_time now;            /* of the last pass; a batch is made only when something happens */
     struct vec schedules;     /* of live_schedule, by pool index */
     struct vec words;         /* of live_words, by pool index of the run */
-    struct optsets sets;       /* option sets that were checked before */
+    struct option_cache sets; /* option sets that were checked before */
 };
 
 void live_init(struct live *l);

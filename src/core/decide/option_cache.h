@@ -9,33 +9,34 @@
 
 #include "options.h"
 
-#define OPTSETS_MAX 128u           /* a power of two */
-#define OPTSET_KEY_BYTES_MAX 1024u /* longer ones are not worth the memory */
+#define OPTION_CACHE_MAX 128u              /* a power of two */
+#define CACHED_OPTIONS_KEY_BYTES_MAX 1024u /* longer ones are not worth the memory */
 
-struct optset {
+struct cached_options {
     struct arena birth; /* holds the set itself and all it points at */
     uint64_t hash;
     struct slice key;
-    struct options given;    /* what the bytes say */
-    struct options complete; /* what decide made of it; `raw` is how records have it */
-    struct optset *next;     /* of those that lost their place */
+    struct options given;        /* what the bytes say */
+    struct options complete;     /* what decide made of it; `raw` is how records have it */
+    struct cached_options *next; /* of those that lost their place */
 };
 
-struct optsets {
-    struct optset *at[OPTSETS_MAX];
-    uint64_t seen[OPTSETS_MAX]; /* hash of the last set that was not kept: who comes twice is */
-    struct optset *replaced;    /* the command that had them replaced may point at them until it is over */
+struct option_cache {
+    struct cached_options *at[OPTION_CACHE_MAX];
+    uint64_t seen[OPTION_CACHE_MAX]; /* hash of the last set that was not kept: who comes twice is */
+    struct cached_options *replaced; /* the command that had them replaced may point at them until it is over */
 };
 
-void optsets_fini(struct optsets *x);
+void option_cache_fini(struct option_cache *x);
 
 /* NULL: it has to be checked. The bytes themselves are compared. */
-const struct optset *optsets_find(const struct optsets *x, struct slice key);
+const struct cached_options *option_cache_find(const struct option_cache *x, struct slice key);
 
 /* Whether `given`, which came as `key` and is not there, is worth keeping now; remembers that it was here. */
-bool optsets_want(struct optsets *x, struct slice key, const struct options *given);
-/* Keeps it, in the place of whichever shares its slot, which stays in memory until optsets_sweep. */
-void optsets_keep(struct optsets *x, struct slice key, const struct options *given, const struct options *complete);
-void optsets_sweep(struct optsets *x); /* before a command: nobody points at what was replaced before it */
+bool option_cache_want(struct option_cache *x, struct slice key, const struct options *given);
+/* Keeps it, in the place of whichever shares its slot, which stays in memory until option_cache_sweep. */
+void option_cache_keep(struct option_cache *x, struct slice key, const struct options *given,
+                       const struct options *complete);
+void option_cache_sweep(struct option_cache *x); /* before a command: nobody points at what was replaced before it */
 
 #endif

@@ -20,22 +20,22 @@ static struct ended_list *list_of(struct state *s, const struct flow *f) {
     return &s->ended[f->ended];
 }
 
-static enum shelf shelf_of(const struct flow *f) {
+static enum flow_list_id flow_list_of(const struct flow *f) {
     bool is_kept = f->state != FLOW_RUNNING && f->ended == ENDED_NO;
-    return is_kept ? SHELF_KEPT : (enum shelf)f->state;
+    return is_kept ? FLOW_LIST_KEPT : (enum flow_list_id)f->state;
 }
 
-static void move_to(struct state *s, struct flow *f, enum shelf shelf) {
-    if (f->shelf == shelf) return;
-    if (f->shelf != SHELF_NONE) numset_del(&s->shelves[f->shelf], f->id);
-    if (shelf != SHELF_NONE) numset_put(&s->shelves[shelf], f->id);
-    f->shelf = (uint8_t)shelf;
+static void move_to(struct state *s, struct flow *f, enum flow_list_id list) {
+    if (f->flow_list == list) return;
+    if (f->flow_list != FLOW_LIST_NONE) numset_del(&s->flow_lists[f->flow_list], f->id);
+    if (list != FLOW_LIST_NONE) numset_put(&s->flow_lists[list], f->id);
+    f->flow_list = (uint8_t)list;
 }
 
 void flow_shelve(struct state *s, struct flow *f) {
-    _Static_assert((int)SHELF_CANCELLED == (int)FLOW_CANCELLED && (int)SHELF_KEPT == (int)FLOW_STATE_COUNT,
-                   "a shelf for each state");
-    move_to(s, f, shelf_of(f));
+    _Static_assert((int)FLOW_LIST_CANCELLED == (int)FLOW_CANCELLED && (int)FLOW_LIST_KEPT == (int)FLOW_STATE_COUNT,
+                   "a list for each state");
+    move_to(s, f, flow_list_of(f));
 }
 
 static void append(struct state *s, uint32_t flow, enum ended kind) {
@@ -126,7 +126,7 @@ void flow_hide(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->state != FLOW_RUNNING);
     unlist(s, flow);
-    move_to(s, f, SHELF_NONE);
+    move_to(s, f, FLOW_LIST_NONE);
     if (s->flow_recent == flow) s->flow_recent = 0;
     map_del(&s->flow_by_id, f->id);
     map_put(&s->leaving_by_id, f->id, flow);
@@ -137,7 +137,7 @@ void flow_hide(struct state *s, uint32_t flow) {
     REQUIRE(s->dead_count >= f->dead_count);
     s->dead_count -= f->dead_count;
     f->schedule = 0;
-    if (f->web->entered.count > 0) flow_web(f)->entered.count = 0; /* nothing is undone any more */
+    if (f->graph->entered.count > 0) flow_graph_own(f)->entered.count = 0; /* nothing is undone any more */
 }
 
 /* Edges that open jobs of other flows still hold to the job. */
@@ -154,8 +154,8 @@ static void drop_foreign_edges(struct state *s, const struct flow *f, const stru
         /* the mark says whether there are such edges and nothing else: a restored state, which derives it from them,
          * must visit the same jobs in the same step */
         p->flags &= (uint8_t)~JOBF_FOREIGN;
-        if (other->web->foreign.count == 0) continue;
-        struct vec *edges = &flow_web(other)->foreign;
+        if (other->graph->foreign.count == 0) continue;
+        struct vec *edges = &flow_graph_own(other)->foreign;
         for (uint32_t e = 0; e < edges->count; e++) {
             struct foreign_edge edge = *(struct foreign_edge *)vec_at(edges, e);
             if (edge.parent == list[i].ordinal) {

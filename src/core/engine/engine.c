@@ -302,7 +302,7 @@ bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
 
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {
     reply_clear(ret);
-    optsets_sweep(&e->live.sets);
+    option_cache_sweep(&e->live.sets);
     struct decision d = new_decision(e, ret);
     if (engine_is_full(e))
         ret->err = refuse(&d, ERR_BUSY, "too much at once");
@@ -325,7 +325,7 @@ enum err engine_command(struct engine *e, const struct command *cmd) {
 }
 
 const struct options *engine_set(const struct engine *e, struct slice key) {
-    const struct optset *set = optsets_find(&e->live.sets, key);
+    const struct cached_options *set = option_cache_find(&e->live.sets, key);
     return set != NULL ? &set->given : NULL;
 }
 

@@ -108,7 +108,7 @@ static const struct tlv_field outside_fields[] = {
     TLV_FIELD(6, TLV_HASH, snap_outside, result_hash),
     TLV_FIELD(7, TLV_TEXT, snap_outside, reason, .max = 4096),
 };
-static const struct tlv_desc outside_desc = TLV_DESC("outside", snap_outside, outside_fields);
+static const struct tlv_desc external_desc = TLV_DESC("outside", snap_outside, outside_fields);
 static const struct tlv_field job_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_job, text, .max = MESSAGE_MAX),
     TLV_FIELD(2, TLV_U32, snap_job, profile),
@@ -138,7 +138,7 @@ static const struct tlv_field job_fields[] = {
     TLV_FIELD(90, TLV_U64, snap_job, policy),
     TLV_FIELD(100, TLV_BYTES, snap_job, artifacts, .max = MESSAGE_MAX),
     TLV_FIELD(110, TLV_LIST, snap_job, attempts, .max = 64, .sub = &snap_attempt_desc),
-    TLV_FIELD(131, TLV_MSG, snap_job, outside, .sub = &outside_desc),
+    TLV_FIELD(131, TLV_MSG, snap_job, outside, .sub = &external_desc),
 };
 static const struct tlv_desc job_desc = TLV_DESC("job", snap_job, job_fields);
 static const struct tlv_field jobs_fields[] = {

@@ -93,7 +93,7 @@ struct extra {
     struct slice constraints;
     struct slice body, body_hash; /* rendered */
     uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
-    struct outside *outside; /* of an external job, once something was begun or said; external.h */
+    struct external *external; /* of an external job, once something was begun or said; external.h */
 };
 
 /* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with
@@ -148,12 +148,19 @@ enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, S
 /* Where a flow that is over waits for leaving memory. */
 enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
 /* Where a flow is found by its number: by its state, or apart when it is over and waits for a service to let it go. */
-enum shelf { SHELF_RUNNING, SHELF_SUCCEEDED, SHELF_FAILED, SHELF_CANCELLED, SHELF_KEPT, SHELF_COUNT,
-             SHELF_NONE = SHELF_COUNT };
+enum flow_list_id {
+    FLOW_LIST_RUNNING,
+    FLOW_LIST_SUCCEEDED,
+    FLOW_LIST_FAILED,
+    FLOW_LIST_CANCELLED,
+    FLOW_LIST_KEPT,
+    FLOW_LIST_COUNT,
+    FLOW_LIST_NONE = FLOW_LIST_COUNT
+};
 
 /* What jobs of a flow have to do with each other. A flow whose jobs have nothing to do with each other, like one of one
  * job, shares the empty one (ADR 0102). */
-struct web {
+struct flow_graph {
     struct u32vec work;  /* ordinals, oldest first */
     uint32_t work_head;  /* `work` from here on are jobs whose children must be visited */
     uint32_t work_edge;  /* edges of the first of them that are done */
@@ -180,8 +187,8 @@ struct flow {
     uint32_t sweep_root; /* SWEEP_RETRY: whose victims are reset */
     uint32_t sweep_confirm_ms; /* SWEEP_CANCEL */
     union {
-        const struct web *web; /* to read */
-        struct web *own_web;   /* for flow_web alone */
+        const struct flow_graph *graph; /* to read */
+        struct flow_graph *own_graph;   /* for flow_graph_own alone */
     };
     uint8_t unwinding;   /* enum unwinding */
     wall_time created, finished;
@@ -193,7 +200,7 @@ struct flow {
     uint32_t working;    /* index: next flow with work, 0 = none or last */
     bool is_working;     /* index: on that list */
     uint8_t ended;       /* index: enum ended */
-    uint8_t shelf;       /* index: enum shelf */
+    uint8_t flow_list;   /* index: enum flow_list_id */
     uint32_t ended_next, ended_prev; /* index: that list */
     uint32_t dead_count; /* index: dead letters in it */
     wall_time settled;   /* index: time and LSN of its end, or of the last dead letter's; after a restore not before */
@@ -246,7 +253,7 @@ struct run { /* one open attempt */
     wall_time assigned, started; /* for its note; 0 under rules that have none, and before */
 };
 
-struct note { /* one attempt of a job: attempt_notes.h */
+struct attempt_note {     /* one attempt of a job: attempt_notes.h */
     uint32_t is_used;     /* 0 in a free slot */
     uint32_t attempt;
     uint32_t worker;      /* number; 0 = a verdict ended the job, no worker had it */
@@ -461,7 +468,7 @@ struct state {
     struct map leaving_by_id; /* flows that are no longer in flow_by_id and not yet freed */
     struct u32vec buried;     /* flows that are gone (their id is 0) and have memory to give back */
     struct ended_list { uint32_t head, tail, count; } ended[ENDED_COUNT];
-    struct numset shelves[SHELF_COUNT]; /* numbers of the flows in flow_by_id */
+    struct numset flow_lists[FLOW_LIST_COUNT]; /* numbers of the flows in flow_by_id */
     struct index schedule_by_name;
     struct map schedule_by_revision;
     struct index memo_by_key;
@@ -522,7 +529,9 @@ static inline struct expansion *expansion_at(const struct state *s, uint32_t i) 
 static inline struct fan *fan_at(const struct state *s, uint32_t i) { return pool_at(&s->fans, i); }
 static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }
 static inline struct memo *memo_at(const struct state *s, uint32_t i) { return pool_at(&s->memos, i); }
-static inline struct note *note_at(const struct state *s, uint32_t i) { return pool_at(&s->notes, i); }
+static inline struct attempt_note *attempt_note_at(const struct state *s, uint32_t i) {
+    return pool_at(&s->notes, i);
+}
 static inline struct memo_job *memo_job_at(const struct state *s, uint32_t i) { return pool_at(&s->memo_jobs, i); }
 
 static inline const struct options *job_options(const struct state *s, const struct job *j) {

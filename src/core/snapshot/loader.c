@@ -133,17 +133,18 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     struct state *s = l->state;
     struct flow *f = flow_at(s, l->flow);
     flow_index_names(s, f);
-    for (uint32_t i = 0; i < f->web->foreign.count; i++) {
-        const struct foreign_edge *e = vec_at(&f->web->foreign, i);
+    for (uint32_t i = 0; i < f->graph->foreign.count; i++) {
+        const struct foreign_edge *e = vec_at(&f->graph->foreign, i);
         FITS(e->parent < f->jobs.count, "an edge from no job");
         job_at(s, f->jobs.at[e->parent])->flags |= JOBF_FOREIGN;
     }
-    for (uint32_t i = 0; i < f->web->work.count; i++) FITS(f->web->work.at[i] < f->jobs.count, "work for no job");
-    FITS(f->web->work_edge == 0 || f->web->work.count > 0, "work half done and not there");
-    FITS(f->web->work_edge <= f->web->edges.count, "more work done than there is");
-    if (f->web->work_edge) FITS(job_at(s, f->jobs.at[f->web->work.at[0]])->last_child, "work half done on no children");
-    for (uint32_t i = 0; i < f->web->entered.count; i++) {
-        uint32_t ordinal = f->web->entered.at[i];
+    for (uint32_t i = 0; i < f->graph->work.count; i++) FITS(f->graph->work.at[i] < f->jobs.count, "work for no job");
+    FITS(f->graph->work_edge == 0 || f->graph->work.count > 0, "work half done and not there");
+    FITS(f->graph->work_edge <= f->graph->edges.count, "more work done than there is");
+    if (f->graph->work_edge)
+        FITS(job_at(s, f->jobs.at[f->graph->work.at[0]])->last_child, "work half done on no children");
+    for (uint32_t i = 0; i < f->graph->entered.count; i++) {
+        uint32_t ordinal = f->graph->entered.at[i];
         FITS(ordinal < f->jobs.count, "a compensation of no job");
         const struct job *j = job_at(s, f->jobs.at[ordinal]);
         struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
@@ -152,13 +153,13 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     }
     saga_restore(s, l->flow);
     if (flow_is_leaving(f)) {
-        FITS(f->state != FLOW_RUNNING && f->jobs.count > 0 && f->web->work.count == 0 && f->web->foreign.count == 0,
+        FITS(f->state != FLOW_RUNNING && f->jobs.count > 0 && f->graph->work.count == 0 && f->graph->foreign.count == 0,
              "a flow that leaves and is not over");
         for (uint32_t i = 0; i < f->jobs.count; i++) /* by_state has not yet those that enter later */
             FITS(job_state_is_terminal(job_at(s, f->jobs.at[i])->state), "a flow that leaves and is not over");
         flow_hide(s, l->flow);
     }
-    work_restore(s, l->flow);
+    propagate_restore(s, l->flow);
     l->flow = 0;
     return ERR_OK;
 }
@@ -188,19 +189,19 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     f->sweep_next = o->sweep_next;
     f->sweep_root = o->sweep_root;
     f->sweep_confirm_ms = o->sweep_confirm_ms;
-    if (o->work_edge) flow_web(f)->work_edge = o->work_edge;
+    if (o->work_edge) flow_graph_own(f)->work_edge = o->work_edge;
     f->created.ms = o->created_ms;
     f->finished.ms = o->finished_ms;
     f->unwinding = o->unwinding;
-    for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&flow_web(f)->work, o->work.at[i]);
-    for (uint32_t i = 0; i < o->entered.count; i++) u32vec_push(&flow_web(f)->entered, o->entered.at[i]);
+    for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&flow_graph_own(f)->work, o->work.at[i]);
+    for (uint32_t i = 0; i < o->entered.count; i++) u32vec_push(&flow_graph_own(f)->entered, o->entered.at[i]);
     const struct snap_foreign *foreign = o->foreign.at;
     for (uint32_t i = 0; i < o->foreign.count; i++)
-        *(struct foreign_edge *)vec_push(&flow_web(f)->foreign) =
+        *(struct foreign_edge *)vec_push(&flow_graph_own(f)->foreign) =
             (struct foreign_edge){foreign[i].parent, foreign[i].child_ordinal, foreign[i].child_flow};
     const struct snap_seen *seen = o->seen.at;
     for (uint32_t i = 0; i < o->seen.count; i++)
-        *(struct foreign_seen *)vec_push(&flow_web(f)->seen) =
+        *(struct foreign_seen *)vec_push(&flow_graph_own(f)->seen) =
             (struct foreign_seen){seen[i].child, seen[i].parent_ordinal, seen[i].parent_flow, seen[i].state};
     l->jobs_left = o->job_count;
     return l->jobs_left == 0 ? finish_flow(l, why) : ERR_OK;
@@ -209,15 +210,15 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
 static void load_outside(struct state *s, struct job *j, const struct snap_outside *o) {
     struct arena *arena = &flow_at(s, j->flow)->arena;
     if (o->begun == 0 && o->word == WORD_NONE) return;
-    struct outside *x = ARENA_NEW(arena, struct outside);
-    *x = (struct outside){.begun = o->begun,
-                          .polls = o->polls,
-                          .until = {o->until_ms},
-                          .word = o->word,
-                          .result = arena_slice(arena, o->result),
-                          .result_hash = arena_slice(arena, o->result_hash),
-                          .reason = arena_slice(arena, o->reason)};
-    job_extra(s, j)->outside = x;
+    struct external *x = ARENA_NEW(arena, struct external);
+    *x = (struct external){.begun = o->begun,
+                           .polls = o->polls,
+                           .until = {o->until_ms},
+                           .word = o->word,
+                           .result = arena_slice(arena, o->result),
+                           .result_hash = arena_slice(arena, o->result_hash),
+                           .reason = arena_slice(arena, o->reason)};
+    job_extra(s, j)->external = x;
 }
 
 static void load_extra(struct state *s, struct job *j, const struct snap_job *o) {
@@ -367,7 +368,7 @@ static enum err finish_expansion(struct loader *l) {
     struct state *s = l->state;
     uint32_t flow = job_at(s, expansion_at(s, l->expansion)->job)->flow;
     expand_restore(s, l->expansion);
-    if (!flow_at(s, flow)->is_working) work_restore(s, flow);
+    if (!flow_at(s, flow)->is_working) propagate_restore(s, flow);
     l->expansion = 0;
     return ERR_OK;
 }
@@ -600,7 +601,7 @@ static enum err load_version(struct loader *l, uint32_t service, uint64_t id, ui
     FITS(flow != 0 && !flow_at(s, flow)->of_service, "a version that is not there, or twice");
     const struct flow *f = flow_at(s, flow);
     FITS(f->jobs.count == 1 && f->tenant == service_at(s, service)->tenant, "a version that is none");
-    FITS(f->unwinding == UNWIND_NONE && f->sweep == SWEEP_NONE && f->web->foreign.count == 0 &&
+    FITS(f->unwinding == UNWIND_NONE && f->sweep == SWEEP_NONE && f->graph->foreign.count == 0 &&
              f->state == FLOW_RUNNING,
          "a version with a past");
     const struct job *j = job_at(s, f->jobs.at[0]);

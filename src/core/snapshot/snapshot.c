@@ -115,14 +115,14 @@ static void put_limits(struct writer *w) {
 }
 
 static void put_flow(struct writer *w, const struct flow *f) {
-    struct snap_foreign *foreign = ARENA_ARRAY(&w->arena, struct snap_foreign, f->web->foreign.count + 1);
-    for (uint32_t i = 0; i < f->web->foreign.count; i++) {
-        const struct foreign_edge *e = vec_at(&f->web->foreign, i);
+    struct snap_foreign *foreign = ARENA_ARRAY(&w->arena, struct snap_foreign, f->graph->foreign.count + 1);
+    for (uint32_t i = 0; i < f->graph->foreign.count; i++) {
+        const struct foreign_edge *e = vec_at(&f->graph->foreign, i);
         foreign[i] = (struct snap_foreign){e->parent, e->child_flow, e->child_ordinal};
     }
-    struct snap_seen *seen = ARENA_ARRAY(&w->arena, struct snap_seen, f->web->seen.count + 1);
-    for (uint32_t i = 0; i < f->web->seen.count; i++) {
-        const struct foreign_seen *x = vec_at(&f->web->seen, i);
+    struct snap_seen *seen = ARENA_ARRAY(&w->arena, struct snap_seen, f->graph->seen.count + 1);
+    for (uint32_t i = 0; i < f->graph->seen.count; i++) {
+        const struct foreign_seen *x = vec_at(&f->graph->seen, i);
         seen[i] = (struct snap_seen){x->child, x->parent_flow, x->parent_ordinal, x->state};
     }
     struct snap_flow o = {.id = f->id,
@@ -136,17 +136,17 @@ static void put_flow(struct writer *w, const struct flow *f) {
                           .sweep_next = f->sweep_next,
                           .sweep_root = f->sweep_root,
                           .sweep_confirm_ms = f->sweep_confirm_ms,
-                          .work = {f->web->work.count ? f->web->work.at + f->web->work_head : NULL,
-                                   f->web->work.count - f->web->work_head},
-                          .work_edge = f->web->work_edge,
+                          .work = {f->graph->work.count ? f->graph->work.at + f->graph->work_head : NULL,
+                                   f->graph->work.count - f->graph->work_head},
+                          .work_edge = f->graph->work_edge,
                           .created_ms = f->created.ms,
                           .finished_ms = f->finished.ms,
                           .head = flow_head_bytes(f),
-                          .foreign = {foreign, f->web->foreign.count},
-                          .seen = {seen, f->web->seen.count},
+                          .foreign = {foreign, f->graph->foreign.count},
+                          .seen = {seen, f->graph->seen.count},
                           .job_count = f->jobs.count,
                           .unwinding = f->unwinding,
-                          .entered = {f->web->entered.at, f->web->entered.count}};
+                          .entered = {f->graph->entered.at, f->graph->entered.count}};
     put(w, OBJ_FLOW, &o);
 }
 
@@ -175,14 +175,14 @@ static struct snap_job job_object(struct writer *w, const struct job *j) {
         o.body_hash = x->body_hash;
         o.policy = x->policy;
         o.artifacts = x->artifacts;
-        if (x->outside)
-            o.outside = (struct snap_outside){.begun = x->outside->begun,
-                                              .polls = x->outside->polls,
-                                              .until_ms = x->outside->until.ms,
-                                              .word = x->outside->word,
-                                              .result = x->outside->result,
-                                              .result_hash = x->outside->result_hash,
-                                              .reason = x->outside->reason};
+        if (x->external)
+            o.outside = (struct snap_outside){.begun = x->external->begun,
+                                              .polls = x->external->polls,
+                                              .until_ms = x->external->until.ms,
+                                              .word = x->external->word,
+                                              .result = x->external->result,
+                                              .result_hash = x->external->result_hash,
+                                              .reason = x->external->reason};
         if (x->memo) {
             const struct memo_job *m = memo_job_at(s, x->memo);
             if (m->is_rendered) o.cache_key = memo_key(memo_at(s, m->memo));

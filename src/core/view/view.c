@@ -46,7 +46,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .settling = f->is_working,
                               .of_service = f->of_service,
                               .unwinding = f->unwinding,
-                              .undo_count = f->web->entered.count,
+                              .undo_count = f->graph->entered.count,
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
                               .created = f->created,
@@ -63,8 +63,8 @@ static void fill_extra(const struct state *s, const struct extra *x, struct job_
     ret->result = x->result;
     ret->result_hash = x->result_hash;
     ret->artifacts = x->artifacts;
-    ret->begun = x->outside ? x->outside->begun : 0;
-    ret->heard = x->outside && x->outside->word != WORD_NONE;
+    ret->begun = x->external ? x->external->begun : 0;
+    ret->heard = x->external && x->external->word != WORD_NONE;
     if (x->memo) {
         const struct memo_job *m = memo_job_at(s, x->memo);
         ret->cache_key = memo_key(memo_at(s, m->memo));

@@ -81,8 +81,8 @@ void view_each_ended(const struct state *s, uint64_t after_lsn, view_ended_fn ea
 
 uint64_t view_flow_below(const struct state *s, uint64_t before, uint32_t shelves) {
     uint64_t best = 0, found = 0;
-    for (uint32_t i = 0; i < SHELF_COUNT; i++)
-        if ((shelves & 1u << i) && numset_below(&s->shelves[i], before, &found) && found > best) best = found;
+    for (uint32_t i = 0; i < FLOW_LIST_COUNT; i++)
+        if ((shelves & 1u << i) && numset_below(&s->flow_lists[i], before, &found) && found > best) best = found;
     return best;
 }
 

@@ -157,9 +157,9 @@ static void why_waiting(const struct state *s, const struct job *j, struct why_j
         ret->block = BLOCK_PARENTS;
         ret->parents_open = j->parents_open;
         ret->parent = open_parent(s, j);
-    } else if (outside_of(s, j) && j->cause == CAUSE_NONE) { /* begun: a word before that ends with the attempt */
+    } else if (external_of(s, j) && j->cause == CAUSE_NONE) { /* begun: a word before that ends with the attempt */
         ret->block = BLOCK_OUTSIDE;
-        ret->until.ms = outside_deadline_ms(s, j);
+        ret->until.ms = external_deadline_ms(s, j);
         if (job_options(s, j)->poll_ms) ret->poll = j->due;
     } else {
         ret->block = flow_at(s, j->flow)->is_working && !(j->flags & JOBF_TIMED) ? BLOCK_SETTLING : BLOCK_TIME;

@@ -118,7 +118,7 @@ static void expire(struct server *s, struct session *n) {
     session_end(s, n);
 }
 
-int64_t web_patience(struct server *s) {
+int64_t web_expire(struct server *s) {
     const struct heap_item *top;
     while ((top = heap_top(&s->webs.deadlines)) != NULL && top->key <= s->now_ms) {
         const struct web *w = pool_at(&s->webs.all, (uint32_t)top->ref);
@@ -309,7 +309,7 @@ static void trim(struct webs *all) {
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
 }
 
-void web_turn(struct server *s) {
+void web_step(struct server *s) {
     struct vec ready = s->webs.ready;
     if (ready.count == 0) return;
     vec_init(&s->webs.ready, sizeof(conn_id));

@@ -30,7 +30,7 @@ void web_refuse(struct server *s, struct session *n, enum err e, const char *tex
 
 void web_drained(struct server *s, struct session *n); /* everything is out */
 void web_unstick(struct server *s);      /* the disk has taken something: bodies that wait for it go on */
-void web_turn(struct server *s);        /* the end of each pass: connections whose answer is out */
-int64_t web_patience(struct server *s); /* ends what is too slow; when the next one is due */
+void web_step(struct server *s);         /* the end of each pass: connections whose answer is out */
+int64_t web_expire(struct server *s);    /* ends what is too slow; when the next one is due */
 
 #endif

@@ -155,7 +155,8 @@ static bool check_caller(struct server *s, struct session *n) {
         e = why_set(&why, ERR_INVALID, "expected one header Reeve-Tenant, found several");
     struct slice wanted = tenant != NULL ? *tenant : (struct slice){0};
     bool by_cookie = given == NULL && token.len == 0 && cookie_find(r, &cookie);
-    if (e == ERR_OK) e = by_cookie ? web_vouch_cookie(s, n, cookie, wanted, &why) : vouch(s, n, token, wanted, &why);
+    if (e == ERR_OK)
+        e = by_cookie ? web_vouch_cookie(s, n, cookie, wanted, &why) : authenticate(s, n, token, wanted, &why);
     if (e == ERR_OK) {
         n->state = SESSION_OPEN;
         return true;

@@ -37,7 +37,7 @@ bool web_is_json(const struct http_request *r); /* its body, by its type */
 #define WEB_SESSION_VERBS "GET, HEAD, POST, DELETE, OPTIONS"
 void web_session_init(struct server *s);
 void web_session_fini(struct server *s);
-/* Who comes with this cookie, and whether it may do so with this request. As vouch. */
+/* Who comes with this cookie, and whether it may do so with this request. As authenticate. */
 CHECKED enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text, struct slice tenant,
                                   struct why *why);
 bool web_check_rate(struct server *s, struct session *n); /* else it was answered */

@@ -78,7 +78,7 @@ enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text
     const struct http_request *r = &n->web->in.request;
     struct cookie *c = &n->web->cookie;
     enum err e = cookie_check(&s->auth, text, r, wall_now(s), c, why);
-    if (e == ERR_OK) e = vouch_cookie(s, n, c->who, tenant, why);
+    if (e == ERR_OK) e = authenticate_cookie(s, n, c->who, tenant, why);
     if (e == ERR_OK && http_header_count(r, "upgrade") > 0 && http_header_count(r, "origin") == 0)
         e = why_set(why, ERR_FORBIDDEN, "a browser says from which page it comes: the header Origin is missing");
     if (e != ERR_OK) *c = (struct cookie){0};
@@ -161,7 +161,7 @@ static void put_session(const struct server *s, const struct session *n, bool is
     if (expires_ms != 0) json_key(j, "expires_ms"), json_i64(j, expires_ms);
     json_key(j, "version"), json_text(j, bytes_slice(s->build));
     if (s->reached_at != NULL) json_key(j, "public_url"), json_text(j, bytes_slice(s->reached_at));
-    json_key(j, "playground"), json_bool(j, s->options.plug != NULL);
+    json_key(j, "playground"), json_bool(j, s->options.kill_switch != NULL);
     json_object_end(j);
 }
 
@@ -190,7 +190,7 @@ static void login(struct server *s, struct session *n) {
     struct why why = {{0}};
     enum err e = token_of(s, &n->web->in.request, &token, &why);
     if (e == ERR_OK) {
-        e = vouch_login(s, n, token, &why);
+        e = authenticate_login(s, n, token, &why);
         if (e == ERR_UNAUTHENTICATED) failed(s, n, why.text);
     }
     if (e != ERR_OK) {
@@ -207,7 +207,7 @@ static void logout(struct server *s, struct session *n) {
     char line[COOKIE_LINE_BYTES];
     struct why why = {{0}};
     enum err e = ERR_OK;
-    if (n->web->cookie.who[0] != 0) e = logout_add(&s->auth, &n->web->cookie, wall_now(s), &why);
+    if (n->web->cookie.who[0] != 0) e = session_revocation_add(&s->auth, &n->web->cookie, wall_now(s), &why);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
         return;
@@ -250,12 +250,12 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
     if (!ticket_of(&n->web->in.request, &ticket)) return false;
     enum err e = ERR_OK;
-    bool is_good = ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who);
+    bool is_good = login_ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who);
     if (!is_good && !may_try(s, n))
         return true; /* a good link opens also where others have failed: it cannot be guessed */
     if (!is_good)
         e = why_set(&why, ERR_FORBIDDEN, "this link was used already, or is too old: `reeve console` makes another");
-    if (e == ERR_OK) e = vouch_cookie(s, n, who, (struct slice){0}, &why);
+    if (e == ERR_OK) e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
     if (e != ERR_OK) {
         failed(s, n, why.text);
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
@@ -272,14 +272,14 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     return true;
 }
 
-void ask_login_new(struct server *s, struct request *r) {
-    char who[COOKIE_WHO_BYTES], ticket[TICKET_BYTES], url[LOGIN_URL_BYTES] = "";
+void req_login_new(struct server *s, struct request *r) {
+    char who[COOKIE_WHO_BYTES], ticket[LOGIN_TICKET_BYTES], url[LOGIN_URL_BYTES] = "";
     if (!cookie_who(&r->session->who, who)) {
         session_error(s, r->session, r->id, ERR_FORBIDDEN,
                       "a link is for who comes with a token or by the Unix socket");
         return;
     }
-    ticket_make(&s->logins.tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
+    login_ticket_make(&s->logins.tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
     struct slice base = bytes_slice(s->reached_at);
     if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
     struct wire_login_link got = {.lsn = engine_durable_lsn(s->engine),

@@ -50,8 +50,8 @@ bool web_stream_check(struct server *s, struct session *n) {
     return false;
 }
 
-enum tape_form web_stream_form(const struct session *n) {
-    return n->web->stream == WEB_STREAM_SOCKET ? TAPE_WEBSOCKET : TAPE_SSE;
+enum event_form web_stream_form(const struct session *n) {
+    return n->web->stream == WEB_STREAM_SOCKET ? EVENT_FORM_WEBSOCKET : EVENT_FORM_SSE;
 }
 
 static void put_switch(struct server *s, const struct web *w) {

@@ -1,6 +1,6 @@
 /* web_stream.h: a connection of HTTP that has become a stream of events (subscribers.h): the handshake of WebSocket or
  * the head of server-sent events, what a client sends on a WebSocket, and ends. Nothing here ends the session itself:
- * whoever sends may walk a list that the end would change; web_turn does. */
+ * whoever sends may walk a list that the end would change; web_step does. */
 #ifndef REEVE_WEB_STREAM_H
 #define REEVE_WEB_STREAM_H
 
@@ -8,7 +8,7 @@
 
 /* Whether the request may become one, and which; else it was answered. */
 bool web_stream_check(struct server *s, struct session *n);
-enum tape_form web_stream_form(const struct session *n);
+enum event_form web_stream_form(const struct session *n);
 void web_stream_begin(struct server *s, struct session *n); /* the head; from here on it is one */
 bool web_stream_is_open(const struct web *w);
 bool web_stream_is_watch(const struct web *w); /* of messages, one after the other, in place of events */

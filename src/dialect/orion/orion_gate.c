@@ -97,7 +97,7 @@ static bool check_caller(struct server *s, struct session *n, enum orion_call ca
     n->job = (struct attempt_effect){0};
     n->who = (struct caller){0};
     if (token.len > 0 || !may_be_guest(s, n)) {
-        e = vouch(s, n, token, (struct slice){0}, &why);
+        e = authenticate(s, n, token, (struct slice){0}, &why);
     } else {
         n->who.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER);
         snprintf(n->who.name, sizeof n->who.name, "%s", ORION_GUEST);

@@ -63,6 +63,6 @@ void orion_head(struct server *s, struct session *n); /* further lines of the he
 void orion_answer(struct server *s, struct session *n, uint8_t op, const void *message);
 struct api_said orion_refusal(struct json *j, enum err e, uint16_t status, struct slice text, uint32_t retry_after_ms);
 
-void ask_orion(struct server *s, struct request *r); /* req_orion.c */
+void req_orion(struct server *s, struct request *r); /* req_orion.c */
 
 #endif

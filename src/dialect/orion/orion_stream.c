@@ -102,7 +102,7 @@ static uint32_t slot_leave(struct orion_stream *o, struct job_ref job) {
 
 static void slot_taken(void *ctx, const struct job_view *job) {
     struct server *s = ctx;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     if (orion_is_dag(s, job->ref.flow)) (void)slot_of(stream_of(s), job->ref);
 }
 
@@ -126,8 +126,8 @@ static void cascade_flush(struct server *s) {
     struct job_view job;
     uint32_t count = 0;
     if (o->root.flow.v == 0) return;
-    arena_reset(&s->show);
-    struct slice *ids = ARENA_ARRAY(&s->show, struct slice, o->killed.count + 1);
+    arena_reset(&s->frame_arena);
+    struct slice *ids = ARENA_ARRAY(&s->frame_arena, struct slice, o->killed.count + 1);
     if (view_job(server_state(s), o->root, &job)) ids[count++] = job.name;
     for (uint32_t i = 0; i < o->killed.count; i++)
         if (view_job(server_state(s), (struct job_ref){o->root.flow, *(uint32_t *)vec_at(&o->killed, i)}, &job))
@@ -152,7 +152,7 @@ static void cascade_add(struct server *s, const struct event *v, const struct jo
 
 static void task_ended(struct server *s, const struct event *v, const struct job_view *job, struct orion_event *e) {
     struct attempt_view *attempts = NULL;
-    uint32_t count = view_attempts(server_state(s), v->job, &s->show, &attempts);
+    uint32_t count = view_attempts(server_state(s), v->job, &s->frame_arena, &attempts);
     e->worker = slot_leave(stream_of(s), v->job);
     if (e->type == ORION_EVENT_COMPLETED) {
         const struct attempt_view *last = count > 0 ? &attempts[count - 1] : NULL;
@@ -210,7 +210,7 @@ static void one_name(void *ctx, const struct job_view *job) {
 
 static void dag_came(struct server *s, const struct flow_view *flow, const struct event *v) {
     uint32_t max = flow->job_count < TASKS_MAX ? flow->job_count : TASKS_MAX;
-    struct names names = {ARENA_ARRAY(&s->show, struct slice, max + 1), 0, max};
+    struct names names = {ARENA_ARRAY(&s->frame_arena, struct slice, max + 1), 0, max};
     view_each_job(server_state(s), flow->id, one_name, &names);
     struct orion_event e = {
         .type = ORION_EVENT_SUBMITTED, .tasks = names.at, .task_count = names.count, .time_ms = v->time.ms};
@@ -222,7 +222,7 @@ void orion_stream_event(struct server *s, const struct effect *effect) {
     struct flow_view flow;
     if (stream_of(s)->clients.count == 0 || (v->kind != EVENT_FLOW && v->kind != EVENT_JOB)) return;
     if (!view_flow(server_state(s), v->job.flow, &flow)) return;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     if (!orion_is_dag(s, flow.id)) return;
     if (v->kind == EVENT_JOB)
         task_moved(s, &flow, v);
@@ -236,8 +236,8 @@ static void tell_recovery(struct server *s, struct session *n) {
     const struct playground *p = &s->playground;
     int64_t now = s->world.clock->wall(s->world.clock).ms;
     struct wire_orion view = {0};
-    if (p->plug == NULL || !p->plug->killed || now > p->since_ms + RECOVERED_MS) return;
-    arena_reset(&s->show);
+    if (p->kill_switch == NULL || !p->kill_switch->killed || now > p->since_ms + RECOVERED_MS) return;
+    arena_reset(&s->frame_arena);
     orion_view_numbers(s, slice_str(n->who.tenant), &view);
     struct orion_event e = {.type = ORION_EVENT_RECOVER,
                             .metadata = {{"completed_recovered", view.completed},
@@ -286,7 +286,7 @@ static void join(struct server *s) {
 
 static void numbers_make(struct server *s, struct slice tenant) {
     struct wire_orion v;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     orion_view_numbers(s, tenant, &v);
     struct orion_event e = {.type = ORION_EVENT_METRICS,
                             .metadata = {{"pending", v.pending},
@@ -325,7 +325,7 @@ static void tell_crash(struct server *s) {
     }
 }
 
-void orion_stream_turn(struct server *s) {
+void orion_stream_step(struct server *s) {
     struct orion_stream *o = stream_of(s);
     join(s);
     if (o->clients.count == 0) return;

@@ -5,9 +5,9 @@
 #include "server_impl.h"
 #include "wire_orion.h"
 
-bool orion_is_dag(struct server *s, flow_id flow); /* it came by this dialect; uses s->show */
+bool orion_is_dag(struct server *s, flow_id flow); /* it came by this dialect; uses s->frame_arena */
 uint32_t orion_retries(const struct job_view *v); /* as Orion counts them: what was lost with a worker is none */
-/* Of a tenant; uses s->show. */
+/* Of a tenant; uses s->frame_arena. */
 void orion_view_numbers(struct server *s, struct slice tenant, struct wire_orion *ret);
 
 #endif

@@ -12,7 +12,7 @@
 
 bool orion_is_dag(struct server *s, flow_id flow) {
     const struct label *labels = NULL;
-    uint32_t count = view_labels(server_state(s), flow, &s->show, &labels);
+    uint32_t count = view_labels(server_state(s), flow, &s->frame_arena, &labels);
     for (uint32_t i = 0; i < count; i++)
         if (slice_eq(labels[i].key, SLICE("dialect")) && slice_eq(labels[i].value, SLICE("orion"))) return true;
     return false;
@@ -79,7 +79,7 @@ static const char *status_of(enum job_state state) {
 static void read_labels(struct walk *w, const struct job_view *v, struct wire_orion_task *t) {
     struct wire_run run;
     struct why ignored;
-    if (tlv_decode(&wire_run_desc, v->body, TLV_SKIP_UNKNOWN, &w->s->show, &run, &ignored) != ERR_OK) return;
+    if (tlv_decode(&wire_run_desc, v->body, TLV_SKIP_UNKNOWN, &w->s->frame_arena, &run, &ignored) != ERR_OK) return;
     const struct wire_pair *pairs = run.labels.at;
     for (uint32_t i = 0; i < run.labels.count; i++) {
         if (slice_eq(pairs[i].key, SLICE(ORION_PAYLOAD_LABEL))) t->payload = pairs[i].value;
@@ -97,8 +97,8 @@ static void read_times(struct server *s, struct arena *arena, const struct job_v
 }
 
 static struct tlv_list parents_of(struct walk *w, const struct job_view *v) {
-    uint32_t *ordinals = ARENA_ARRAY(&w->s->show, uint32_t, v->parent_count + 1);
-    struct wire_name *names = ARENA_ARRAY(&w->s->show, struct wire_name, v->parent_count + 1);
+    uint32_t *ordinals = ARENA_ARRAY(&w->s->frame_arena, uint32_t, v->parent_count + 1);
+    struct wire_name *names = ARENA_ARRAY(&w->s->frame_arena, struct wire_name, v->parent_count + 1);
     uint32_t count = view_parents(server_state(w->s), v->ref, ordinals, v->parent_count);
     struct job_view parent;
     for (uint32_t i = 0; i < count && i < v->parent_count; i++)
@@ -139,7 +139,7 @@ static void one_job(void *ctx, const struct job_view *v) {
                                   .max_retries = v->options->retries,
                                   .dependencies = parents_of(w, v)};
     read_labels(w, v, t);
-    read_times(w->s, &w->s->show, v, t);
+    read_times(w->s, &w->s->frame_arena, v, t);
     t->shadowed = is_like_a_key(w->s, t->id) || index_get(&w->by_id, t->id, id_of, w) != 0;
     if (!t->shadowed) index_put(&w->by_id, t->id, w->view->tasks.count);
 }
@@ -200,8 +200,8 @@ static void count_states(struct wire_orion *view, const uint32_t *by_state) {
 }
 
 static void one_flow(struct walk *w, const struct flow_view *flow, struct wire_orion_dag *dag) {
-    w->dag = show_flow_name(w->s, flow->id);
-    w->names = dag != NULL ? ARENA_ARRAY(&w->s->show, struct wire_name, flow->job_count + 1) : NULL;
+    w->dag = server_view_flow_name(w->s, flow->id);
+    w->names = dag != NULL ? ARENA_ARRAY(&w->s->frame_arena, struct wire_name, flow->job_count + 1) : NULL;
     w->name_count = 0;
     view_each_job(server_state(w->s), flow->id, one_job, w);
     if (dag != NULL) *dag = (struct wire_orion_dag){w->dag, {w->names, w->name_count}, flow->created.ms};
@@ -211,9 +211,9 @@ static void walk_flows(struct walk *w, struct slice tenant, bool wants_dags) {
     struct server *s = w->s;
     uint32_t count = s->orion.flows.count;
     uint64_t jobs = 0;
-    struct wire_orion_dag *dags =
-        ARENA_ARRAY(&s->show, struct wire_orion_dag, (count < WIRE_ORION_DAGS_MAX ? count : WIRE_ORION_DAGS_MAX) + 1);
-    struct wire_orion_within *within = ARENA_ARRAY(&s->show, struct wire_orion_within, WIRE_ORION_BOUNDS);
+    struct wire_orion_dag *dags = ARENA_ARRAY(&s->frame_arena, struct wire_orion_dag,
+                                              (count < WIRE_ORION_DAGS_MAX ? count : WIRE_ORION_DAGS_MAX) + 1);
+    struct wire_orion_within *within = ARENA_ARRAY(&s->frame_arena, struct wire_orion_within, WIRE_ORION_BOUNDS);
     for (uint32_t i = count; i-- > 0;) {
         struct orion_dag *d = vec_at(&s->orion.flows, i);
         struct flow_view flow;
@@ -265,7 +265,7 @@ static void turn_round(struct wire_orion *view) {
     }
 }
 
-/* s->show holds all of it. */
+/* s->frame_arena holds all of it. */
 static void view_make(struct server *s, struct slice tenant, enum wire_orion_what what, struct wire_orion *ret) {
     const struct orion_options *o = s->options.orion;
     struct walk w = {.s = s, .view = ret, .wants_tasks = what == WIRE_ORION_TASKS};
@@ -277,7 +277,7 @@ static void view_make(struct server *s, struct slice tenant, enum wire_orion_wha
                                .crashed_ms = o != NULL ? o->crashed_ms : 0};
     flows_update(s);
     index_init(&w.by_id);
-    if (w.wants_tasks) w.tasks = ARENA_ARRAY(&s->show, struct wire_orion_task, WIRE_ORION_TASKS_MAX);
+    if (w.wants_tasks) w.tasks = ARENA_ARRAY(&s->frame_arena, struct wire_orion_task, WIRE_ORION_TASKS_MAX);
     walk_flows(&w, tenant, what == WIRE_ORION_DAGS);
     turn_round(ret);
     index_fini(&w.by_id);
@@ -288,10 +288,10 @@ void orion_view_numbers(struct server *s, struct slice tenant, struct wire_orion
     view_make(s, tenant, WIRE_ORION_NUMBERS, ret);
 }
 
-void ask_orion(struct server *s, struct request *r) {
+void req_orion(struct server *s, struct request *r) {
     const struct wire_orion_get *m = r->message;
     struct wire_orion view;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     view_make(s, slice_str(r->session->who.tenant), (enum wire_orion_what)m->what, &view);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;

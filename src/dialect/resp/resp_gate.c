@@ -15,7 +15,7 @@ void resp_welcome(struct server *s, struct session *n) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER)};
         snprintf(n->who.name, sizeof n->who.name, "%s", RESP_GUEST);
         snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.resp != NULL ? s->options.resp->tenant : "");
-    } else if (!n->is_local || vouch(s, n, (struct slice){0}, (struct slice){0}, &why) != ERR_OK) {
+    } else if (!n->is_local || authenticate(s, n, (struct slice){0}, (struct slice){0}, &why) != ERR_OK) {
         return;
     }
     n->state = SESSION_OPEN;
@@ -37,13 +37,13 @@ bool resp_login(struct resp_ask *x, struct slice name, struct slice token) {
     }
     n->job = (struct attempt_effect){0};
     enum err e = token.len == 0 ? why_set(&why, ERR_UNAUTHENTICATED, "a token is expected")
-                                : vouch(x->s, n, token, (struct slice){0}, &why);
+                                : authenticate(x->s, n, token, (struct slice){0}, &why);
     if (e == ERR_OK && name.len > 0 && !slice_eq(name, slice_str(n->who.name)) && !resp_is(name, "default"))
         e = why_set(&why, ERR_UNAUTHENTICATED, "the token is not of that name");
     if (e != ERR_OK) {
         n->who = before;
         n->job = job;
-        if (job.job.flow.v != 0) jobtoken_attend(x->s, n);
+        if (job.job.flow.v != 0) job_token_attend(x->s, n);
         server_log(x->s, SERVER_WARN, "refused", "%s: RESP: %s", n->address, why.text);
         resp_errorf(&x->out, "%s %s", e == ERR_FORBIDDEN ? "NOPERM" : "WRONGPASS", why.text);
         return false;
@@ -80,7 +80,7 @@ void resp_do_reset(struct resp_ask *x) {
     n->opened_ms = x->s->world.clock->mono(x->s->world.clock).ms;
     resp_welcome(x->s, n);
     resp_be(x);
-    if (n->state == SESSION_NEW) *(conn_id *)vec_push(&x->s->strangers) = n->conn;
+    if (n->state == SESSION_NEW) *(conn_id *)vec_push(&x->s->unauthenticated) = n->conn;
     resp_simple(&x->out, "RESET");
 }
 

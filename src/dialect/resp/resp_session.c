@@ -165,7 +165,7 @@ void resp_flush(struct server *s, struct session *n) {
     if (p->stalled && p->held.len < HELD_MAX) get_ready(s, n);
 }
 
-void resp_turn(struct server *s) {
+void resp_step(struct server *s) {
     struct vec *holding = &s->resps.holding;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < holding->count; i++) {

@@ -59,7 +59,7 @@ void resp_refuse(struct server *s, struct session *n, const char *text); /* says
 
 /* For server.c: inside a pass, and at its end. */
 void resp_serve(struct server *s);
-void resp_turn(struct server *s);
+void resp_step(struct server *s);
 bool resp_waits(const struct server *s); /* a pass is due for those who are ready */
 bool resp_is_quiet(const struct server *s); /* no reply is held */
 

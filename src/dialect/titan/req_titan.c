@@ -36,8 +36,8 @@ static struct slice tenant_of(const struct server *s) {
 }
 
 static struct slice told_of(struct server *s, flow_id flow, const char *key) {
-    struct slice told = titan_run_told(server_state(s), flow, key);
-    return told.len <= WIRE_TITAN_ID_MAX ? arena_slice(&s->show, told) : (struct slice){0};
+    struct slice told = late_label(server_state(s), flow, key);
+    return told.len <= WIRE_TITAN_ID_MAX ? arena_slice(&s->frame_arena, told) : (struct slice){0};
 }
 
 /* What a gate has to say: no worker runs it, and it has no log. */
@@ -47,9 +47,9 @@ static struct slice gate_note(struct server *s, const struct job_view *job, cons
     struct attempt_view *notes = NULL;
     struct buf b;
     if (job->state == JOB_WAITING ||
-        tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK)
+        tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &ignored) != ERR_OK)
         return (struct slice){0};
-    uint32_t count = view_attempts(server_state(s), job->ref, &s->show, &notes);
+    uint32_t count = view_attempts(server_state(s), job->ref, &s->frame_arena, &notes);
     struct slice reason = count > 0 ? notes[count - 1].reason : (struct slice){0};
     bool no_answer = job->cause == CAUSE_NO_VERDICT;
     buf_init(&b, WIRE_TITAN_NOTE_MAX);
@@ -60,7 +60,7 @@ static struct slice gate_note(struct server *s, const struct job_view *job, cons
                : job->state == JOB_DENIED    ? "rejected"
                                              : status);
     if (reason.len > 0 && !no_answer) buf_printf(&b, ": %.*s", SLICE_FMT(reason));
-    struct slice text = arena_slice(&s->show, buf_slice(&b));
+    struct slice text = arena_slice(&s->frame_arena, buf_slice(&b));
     buf_fini(&b);
     return text;
 }
@@ -70,12 +70,12 @@ static void one_job(struct server *s, struct slice id, struct wire_titan_job *re
     struct job_view job;
     *ret = (struct wire_titan_job){.id = id, .status = SLICE("NULL")};
     if (!titan_book_find(s, id, &entry) || !view_job(server_state(s), entry.job, &job)) return;
-    *ret = (struct wire_titan_job){.id = arena_slice(&s->show, bytes_slice(entry.id)),
-                                   .target = show_job_name(s, &job),
+    *ret = (struct wire_titan_job){.id = arena_slice(&s->frame_arena, bytes_slice(entry.id)),
+                                   .target = server_view_job_name(s, &job),
                                    .status = slice_str(titan_status_word(s, &job)),
                                    .attempts = job.attempt,
-                                   .dag = told_of(s, entry.job.flow, TITAN_FLOW_DAG),
-                                   .run = told_of(s, entry.job.flow, TITAN_FLOW_RUN)};
+                                   .dag = told_of(s, entry.job.flow, LATE_KEY_DAG),
+                                   .run = told_of(s, entry.job.flow, LATE_KEY_RUN)};
     ret->log = ret->target;
     bool has_failed = job_state_is_terminal(job.state) && job.state != JOB_SUCCEEDED;
     if (job.options->kind == JOB_GATE) ret->note = gate_note(s, &job, titan_status_word(s, &job));
@@ -84,13 +84,13 @@ static void one_job(struct server *s, struct slice id, struct wire_titan_job *re
     if (service.desired == SERVICE_RUNNING) ret->service = job.name;
     if (has_failed) return; /* what runs is another version; the output of its own is the job's (deploy_log.h) */
     if (service.runner.flow.v == 0 || !view_job(server_state(s), service.runner, &job)) return;
-    ret->log = show_job_name(s, &job);
+    ret->log = server_view_job_name(s, &job);
     ret->attempts = job.attempt;
 }
 
 static void jobs_of(struct server *s, const struct wire_titan_get *m, struct wire_titan *ret) {
     const struct wire_titan_name *names = m->names.at;
-    struct wire_titan_job *jobs = ARENA_ARRAY(&s->show, struct wire_titan_job, m->names.count + 1);
+    struct wire_titan_job *jobs = ARENA_ARRAY(&s->frame_arena, struct wire_titan_job, m->names.count + 1);
     for (uint32_t i = 0; i < m->names.count; i++) one_job(s, names[i].id, &jobs[i]);
     ret->jobs = (struct tlv_list){jobs, m->names.count};
 }
@@ -99,7 +99,7 @@ static void dag_of(struct server *s, const struct wire_titan_get *m, struct wire
     const struct wire_titan_name *name = m->names.at;
     struct slice *ids = NULL;
     uint32_t count = m->names.count > 0 ? titan_dag_ids(s, name->id, &ids) : 0;
-    struct wire_titan_job *jobs = ARENA_ARRAY(&s->show, struct wire_titan_job, count + 1);
+    struct wire_titan_job *jobs = ARENA_ARRAY(&s->frame_arena, struct wire_titan_job, count + 1);
     for (uint32_t i = 0; i < count; i++) one_job(s, ids[i], &jobs[i]);
     ret->jobs = (struct tlv_list){jobs, count};
 }
@@ -129,14 +129,14 @@ static void worker_of(struct server *s, const struct wire_titan_get *m, struct w
     view_each_worker(server_state(s), engine_live(s->engine), one_worker, &p);
 }
 
-void ask_titan(struct server *s, struct request *r) {
+void req_titan(struct server *s, struct request *r) {
     const struct wire_titan_get *m = r->message;
     struct wire_titan got = {.lsn = engine_lsn(s->engine)};
     if (s->options.titan == NULL) {
         call_fail(s, r, ERR_STATE, "this server has no listener for Titan's protocol");
         return;
     }
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     switch ((enum wire_titan_what)m->what) {
     case WIRE_TITAN_JOBS: jobs_of(s, m, &got); break;
     case WIRE_TITAN_WORKER: worker_of(s, m, &got); break;

@@ -47,7 +47,7 @@ static void look_at_job(void *ctx, const struct job_view *job) {
 struct slice titan_id_of(struct server *s, const struct job_view *job) {
     struct wire_run run;
     struct why ignored;
-    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK)
+    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &ignored) != ERR_OK)
         return (struct slice){0};
     const struct wire_pair *pairs = run.labels.at;
     for (uint32_t i = 0; i < run.labels.count; i++)
@@ -57,7 +57,7 @@ struct slice titan_id_of(struct server *s, const struct job_view *job) {
 
 bool titan_is_flow(struct server *s, flow_id flow) {
     const struct label *labels = NULL;
-    uint32_t count = view_labels(server_state(s), flow, &s->show, &labels);
+    uint32_t count = view_labels(server_state(s), flow, &s->frame_arena, &labels);
     for (uint32_t i = 0; i < count; i++)
         if (slice_eq(labels[i].key, SLICE("dialect")) && slice_eq(labels[i].value, SLICE(TITAN_DIALECT))) return true;
     return false;

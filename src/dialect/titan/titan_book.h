@@ -28,8 +28,8 @@ void titan_book_fini(struct titan_book *b);
 /* Takes in flows that have come, and lets go of those that have left memory. */
 void titan_book_update(struct server *s);
 struct job_view;
-struct slice titan_id_of(struct server *s, const struct job_view *job); /* empty = it has none; uses s->show */
-bool titan_is_flow(struct server *s, flow_id flow); /* it came by this dialect; uses s->show */
+struct slice titan_id_of(struct server *s, const struct job_view *job); /* empty = it has none; uses s->frame_arena */
+bool titan_is_flow(struct server *s, flow_id flow); /* it came by this dialect; uses s->frame_arena */
 /* The newest job of that id, or of DAG- and that id. False: there is none. */
 bool titan_book_find(struct server *s, struct slice id, struct titan_entry *ret);
 

@@ -71,12 +71,12 @@ static uint32_t dag_of_flow(struct dags *d, flow_id id) {
     struct flow_view flow;
     struct slice name = {0};
     bool replay = false, whole = false;
-    uint32_t count = view_labels(server_state(d->s), id, &d->s->show, &labels);
+    uint32_t count = view_labels(server_state(d->s), id, &d->s->frame_arena, &labels);
     for (uint32_t i = 0; i < count; i++) {
         if (slice_eq(labels[i].key, SLICE(TITAN_DAG_LABEL))) name = labels[i].value, whole = true;
         if (slice_eq(labels[i].key, SLICE(TITAN_REPLAY_LABEL))) replay = true;
     }
-    if (name.len == 0) name = titan_run_told(server_state(d->s), id, TITAN_FLOW_DAG);
+    if (name.len == 0) name = late_label(server_state(d->s), id, LATE_KEY_DAG);
     if (name.len == 0 && view_flow(server_state(d->s), id, &flow)) name = titan_dag_name(flow.name);
     uint32_t value = dag_named(d, name);
     struct dag *dag = dag_at(d, value);
@@ -140,7 +140,7 @@ static void one_entry(void *ctx, const struct item_view *item) {
     struct why ignored;
     if (d->looked == MANIFEST_MAX || index_get(&d->by_id, id, id_of, d) != 0) return;
     d->looked++;
-    if (json_tree_read(item->value, d->s->limits, &d->s->show, &root, &ignored) != ERR_OK) return;
+    if (json_tree_read(item->value, d->s->limits, &d->s->frame_arena, &root, &ignored) != ERR_OK) return;
     const struct json_node *dag = json_tree_get(root, SLICE("dag"));
     if (dag == NULL || dag->kind != JSON_TEXT || dag->text.len == 0) return;
     uint32_t value = dag_named(d, dag->text);
@@ -203,7 +203,7 @@ static const char *dag_status(const struct dags *d, const struct dag *dag) {
 static void dag_put(struct json *j, const struct dags *d, const struct dag *dag) {
     char text[32];
     json_object(j);
-    char *id = arena_alloc(&d->s->show, dag->name.len + sizeof TITAN_DAG_PREFIX);
+    char *id = arena_alloc(&d->s->frame_arena, dag->name.len + sizeof TITAN_DAG_PREFIX);
     size_t len =
         (size_t)snprintf(id, dag->name.len + sizeof TITAN_DAG_PREFIX, TITAN_DAG_PREFIX "%.*s", SLICE_FMT(dag->name));
     json_key(j, "id"), json_text(j, slice_of(id, len));
@@ -238,7 +238,7 @@ struct slice titan_dags_as_json(struct server *s) {
     for (uint32_t i = 1; i <= d.dags.count; i++)
         if (dag_at(&d, i)->first != 0) dag_put(&j, &d, dag_at(&d, i));
     json_array_end(&j);
-    struct slice text = b.full ? (struct slice){0} : arena_slice(&s->show, buf_slice(&b));
+    struct slice text = b.full ? (struct slice){0} : arena_slice(&s->frame_arena, buf_slice(&b));
     buf_fini(&b);
     dags_free(&d);
     return text;
@@ -248,7 +248,7 @@ uint32_t titan_dag_ids(struct server *s, struct slice name, struct slice **ret) 
     struct dags d;
     uint32_t count = 0;
     dags_read(s, &d);
-    *ret = ARENA_ARRAY(&s->show, struct slice, d.jobs.count + 1);
+    *ret = ARENA_ARRAY(&s->frame_arena, struct slice, d.jobs.count + 1);
     uint32_t value = index_get(&d.by_name, name, name_of, &d);
     for (uint32_t i = value != 0 ? dag_at(&d, value)->first : 0; i != 0; i = job_at(&d, i)->next)
         (*ret)[count++] = job_at(&d, i)->id;

@@ -32,7 +32,7 @@ conn_id titan_fleet_pending(struct server *s) {
     return first;
 }
 
-void titan_fleet_turn(struct server *s) {
+void titan_fleet_step(struct server *s) {
     static const struct name_item pools[] = {{{(const uint8_t *)"default", 7}}, {{(const uint8_t *)"titan", 5}}};
     struct command cmd = {.kind = CMD_TOPIC, .principal = SLICE(TITAN_PRINCIPAL)};
     if (s->options.titan == NULL || s->titan.has_topic) return;

@@ -321,7 +321,7 @@ static enum err due_serve(struct server *s, const struct due *d) {
     return d->question.v != 0 ? opened(s, d->question) : look(s, bytes_slice(d->id), bytes_slice(d->principal));
 }
 
-void titan_gates_turn(struct server *s) {
+void titan_gates_step(struct server *s) {
     struct vec *list = &s->titan.gates.due;
     uint32_t kept = 0;
     if (is_off(s)) return;

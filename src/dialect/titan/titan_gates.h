@@ -41,7 +41,7 @@ size_t titan_gate_id_bytes_max(const struct server *s);
 void titan_gates_question(struct server *s, const struct question_effect *q);
 void titan_gates_event(struct server *s, const struct event *e);
 void titan_gates_wrote(struct server *s, const struct command *cmd);
-void titan_gates_turn(struct server *s);
+void titan_gates_step(struct server *s);
 int64_t titan_gates_next(const struct server *s); /* monotonic; when it wants a pass */
 
 #endif

@@ -47,7 +47,7 @@ static void put_gate(struct buf *b, const struct job_view *job, const struct wir
 static void put_payload(struct server *s, struct buf *b, const struct job_view *job, struct slice id) {
     struct wire_run run;
     struct why ignored;
-    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK) return;
+    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &ignored) != ERR_OK) return;
     if (job->options->kind == JOB_GATE) {
         put_gate(b, job, &run, id);
         return;
@@ -105,7 +105,7 @@ bool titan_key_get(struct server *s, uint32_t tenant, struct slice key, struct b
     while (colon > prefix && key.ptr[colon - 1] != ':') colon--;
     if (colon <= prefix) return false;
     struct slice id = slice_of(key.ptr + prefix, colon - 1 - prefix);
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     if (!titan_book_find(s, id, &entry) || !view_job(server_state(s), entry.job, &job)) return false;
     return put_field(s, ret, slice_of(key.ptr + colon, key.len - colon), &job, bytes_slice(entry.id));
 }
@@ -144,7 +144,7 @@ bool titan_key_members(struct server *s, uint32_t tenant, struct slice key,
                        bool (*each)(void *arg, struct slice member), void *arg) {
     struct member_walk m = {.s = s, .each = each, .arg = arg};
     if (!is_own(s, tenant)) return false;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     if (slice_eq(key, SLICE("system:active_jobs")))
         active_jobs(&m);
     else if (slice_eq(key, SLICE("system:live_workers")))

@@ -92,7 +92,7 @@ static bool takes_answers(struct server *s, struct titan_talk *t) {
     return unsent > 0 && (before == 0 || unsent < before);
 }
 
-int64_t titan_patience(struct server *s) {
+int64_t titan_expire(struct server *s) {
     const struct heap_item *top;
     while ((top = heap_top(&s->titan.deadlines)) != NULL && top->key <= s->now_ms) {
         struct titan_talk *t = pool_at(&s->titan.talks, (uint32_t)top->ref);
@@ -273,7 +273,7 @@ static void heard_serve(struct server *s, struct session *n) {
     if (session_of(s, conn) == n && !t->busy && !n->is_dash) frames_serve(s, n);
 }
 
-void titan_turn(struct server *s) {
+void titan_step(struct server *s) {
     uint32_t count = s->titan.ready.count; /* who is entered meanwhile waits for the next pass */
     for (uint32_t i = 0; i < count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&s->titan.ready, i));

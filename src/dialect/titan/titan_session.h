@@ -77,8 +77,8 @@ void titan_fini(struct server *s);
 /* For session.c. */
 void titan_close(struct server *s, struct session *n);
 void titan_heard(struct server *s, struct session *n, struct slice frames); /* what answers a message */
-int64_t titan_patience(struct server *s); /* ends what takes too long; when the next one is due */
-void titan_turn(struct server *s);        /* each pass: goes on with what was answered */
+int64_t titan_expire(struct server *s); /* ends what takes too long; when the next one is due */
+void titan_step(struct server *s);      /* each pass: goes on with what was answered */
 
 /* A connection that is to be served; NULL: there are too many, and it was ended. */
 struct titan_talk *titan_talk_open(struct server *s, struct session *n);
@@ -99,6 +99,6 @@ bool titan_refused(struct server *s, struct session *n, uint8_t op, const void *
 /* Up to the first bar, which is taken off; false: there is none, and nothing was taken. */
 bool titan_cut(struct slice *in, struct slice *ret);
 
-void ask_titan(struct server *s, struct request *r); /* req_titan.c */
+void req_titan(struct server *s, struct request *r); /* req_titan.c */
 
 #endif

@@ -40,7 +40,7 @@ bool titan_serves(const struct server *s, const struct worker_view *w) {
 struct slice titan_skills_of(struct server *s, const struct worker_view *w) {
     const struct slice *said = label_of(w, "capability");
     if (said == NULL) return SLICE("[GENERAL]");
-    char *text = arena_alloc(&s->show, 2 * said->len + 3);
+    char *text = arena_alloc(&s->frame_arena, 2 * said->len + 3);
     size_t len = 0;
     text[len++] = '[';
     for (size_t i = 0; i < said->len; i++) {
@@ -106,7 +106,7 @@ static void one_service(void *ctx, const struct service_view *v) {
 
 static void services_read(struct stats *t) {
     view_each_service(server_state(t->s), count_service, t);
-    t->services = ARENA_ARRAY(&t->s->show, struct service, t->service_slots + 1);
+    t->services = ARENA_ARRAY(&t->s->frame_arena, struct service, t->service_slots + 1);
     view_each_service(server_state(t->s), one_service, t);
 }
 
@@ -122,7 +122,7 @@ static void count_state(struct stats *t, const struct job_view *job) {
 
 static void run_read(struct stats *t, struct slice id, const struct job_view *job) {
     struct attempt_view *attempts = NULL;
-    uint32_t count = view_attempts(server_state(t->s), job->ref, &t->s->show, &attempts);
+    uint32_t count = view_attempts(server_state(t->s), job->ref, &t->s->frame_arena, &attempts);
     if (count == 0) return;
     const struct attempt_view *last = &attempts[count - 1];
     int64_t from = last->started.ms != 0 ? last->started.ms : last->assigned.ms;
@@ -138,7 +138,7 @@ static void run_read(struct stats *t, struct slice id, const struct job_view *jo
 /* No worker runs a gate, but Titan's dashboard knows of jobs by workers alone: it is shown with the one that had a
  * parent of it, or else with the first. */
 static void gate_read(struct stats *t, struct slice id, const struct job_view *gate) {
-    uint32_t *parents = ARENA_ARRAY(&t->s->show, uint32_t, gate->parent_count + 1);
+    uint32_t *parents = ARENA_ARRAY(&t->s->frame_arena, uint32_t, gate->parent_count + 1);
     uint32_t count = view_parents(server_state(t->s), gate->ref, parents, gate->parent_count);
     struct job_view parent;
     struct flow_view flow;
@@ -163,7 +163,7 @@ static void jobs_read(struct stats *t) {
     const struct vec *entries = &t->s->titan.book.entries;
     struct job_view job;
     titan_book_update(t->s);
-    t->runs = ARENA_ARRAY(&t->s->show, struct run, HISTORY_MAX + 1);
+    t->runs = ARENA_ARRAY(&t->s->frame_arena, struct run, HISTORY_MAX + 1);
     for (uint32_t i = 0; i < entries->count; i++) {
         const struct titan_entry *e = vec_at(entries, i);
         if (!view_job(server_state(t->s), e->job, &job)) continue;
@@ -181,7 +181,7 @@ static void jobs_read(struct stats *t) {
 
 static void stats_read(struct server *s, struct stats *t) {
     *t = (struct stats){.s = s, .now_ms = engine_now(s->engine).ms};
-    t->nodes = ARENA_ARRAY(&s->show, struct node, WORKERS_MAX);
+    t->nodes = ARENA_ARRAY(&s->frame_arena, struct node, WORKERS_MAX);
     view_each_worker(server_state(s), engine_live(s->engine), one_worker, t);
     services_read(t);
     jobs_read(t);
@@ -205,7 +205,7 @@ static void node_text(struct buf *b, struct stats *t, const struct node *n) {
 }
 
 static struct slice keep(struct server *s, struct buf *b) {
-    struct slice text = arena_slice(&s->show, buf_slice(b));
+    struct slice text = arena_slice(&s->frame_arena, buf_slice(b));
     buf_fini(b);
     return text;
 }

@@ -107,7 +107,7 @@ static void script_told(struct server *s, struct session *n, uint8_t op, const v
 static bool is_stored(struct server *s, struct session *n, struct titan_job *j) {
     blob_hash hash;
     s->world.hasher->whole(s->world.hasher, j->bytes, hash.at);
-    if (!blobs_touch(s->vault.blobs, stream_tenant(n), &hash)) return false;
+    if (!blobs_touch(s->store.blobs, stream_tenant(n), &hash)) return false;
     j->hash = slice_of(arena_copy(&n->titan->arena, hash.at, DIGEST_BYTES), DIGEST_BYTES);
     j->bytes = (struct slice){0};
     return true;

@@ -1,4 +1,4 @@
-/* titan_view.h: the state in Titan's words (req_titan.c, titan_stats.c). All of it uses s->show. */
+/* titan_view.h: the state in Titan's words (req_titan.c, titan_stats.c). All of it uses s->frame_arena. */
 #ifndef REEVE_TITAN_VIEW_H
 #define REEVE_TITAN_VIEW_H
 

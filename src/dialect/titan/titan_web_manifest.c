@@ -84,7 +84,7 @@ static void flows_next(struct server *s, struct session *n) {
         return;
     }
     const struct told_job *job = &w->jobs[w->at];
-    struct wire_kv_entry entries[2] = {{SLICE(TITAN_FLOW_DAG), job->dag}, {SLICE(TITAN_FLOW_RUN), job->run}};
+    struct wire_kv_entry entries[2] = {{SLICE(LATE_KEY_DAG), job->dag}, {SLICE(LATE_KEY_RUN), job->run}};
     struct wire_kv_change change = {
         .op = WIRE_KV_SET, .flow = w->flows[w->at++], .entries = {entries, job->run.len > 0 ? 2 : 1}};
     titan_ask(s, n, WIRE_KV_CHANGE, &change, flow_told);

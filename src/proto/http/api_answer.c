@@ -61,7 +61,7 @@ static void put_tale(struct json *out, const struct wire_told *m) {
     json_u64(out, m->lsn);
     json_key(out, "events");
     json_array(out);
-    for (uint32_t i = 0; i < m->events.count; i++) eventjson_put(out, &events[i]);
+    for (uint32_t i = 0; i < m->events.count; i++) event_format_put(out, &events[i]);
     json_array_end(out);
     if (m->cursor.len > 0) {
         json_key(out, "cursor");

@@ -7,7 +7,7 @@
 
 #define NAME_BYTES_MAX 128u
 
-bool httptext_has_control(struct slice text) {
+bool http_text_has_control(struct slice text) {
     for (size_t i = 0; i < text.len; i++)
         if ((text.ptr[i] < 0x20 && text.ptr[i] != '\t') || text.ptr[i] == 0x7f) return true;
     return false;
@@ -38,20 +38,21 @@ static void put_json(struct slice value, struct buf *out) {
     buf_fini(&string);
 }
 
-enum err httptext_put(enum httptext_place place, bool is_first, struct slice value, struct buf *out, struct why *why) {
-    bool as_it_is = place == HTTPTEXT_BODY || place == HTTPTEXT_HEADER || (place == HTTPTEXT_URL && is_first);
-    if (place != HTTPTEXT_BODY && as_it_is && httptext_has_control(value))
+enum err http_text_put(enum http_text_place place, bool is_first, struct slice value, struct buf *out,
+                       struct why *why) {
+    bool as_it_is = place == HTTP_TEXT_BODY || place == HTTP_TEXT_HEADER || (place == HTTP_TEXT_URL && is_first);
+    if (place != HTTP_TEXT_BODY && as_it_is && http_text_has_control(value))
         return why_set(why, ERR_INVALID, "it has control characters, which have no place in an HTTP request");
     if (as_it_is)
         buf_put_slice(out, value);
-    else if (place == HTTPTEXT_URL)
+    else if (place == HTTP_TEXT_URL)
         put_percent(value, out);
     else
         put_json(value, out);
     return ERR_OK;
 }
 
-struct slice httptext_still(struct slice text, struct arena *arena) {
+struct slice http_text_still(struct slice text, struct arena *arena) {
     size_t dollars = 0, len = 0;
     for (size_t i = 0; i < text.len; i++) dollars += text.ptr[i] == '$';
     uint8_t *copy = arena_alloc(arena, text.len + dollars + 1);
@@ -77,8 +78,8 @@ static size_t variable_at(struct slice text, char name[NAME_BYTES_MAX]) {
     return i + 1;
 }
 
-enum err httptext_fill(enum httptext_place place, struct slice text, httptext_get get, struct buf *out,
-                       struct why *why) {
+enum err http_text_fill(enum http_text_place place, struct slice text, http_text_get get, struct buf *out,
+                        struct why *why) {
     char name[NAME_BYTES_MAX] = {0};
     for (size_t at = 0; at < text.len;) {
         struct slice rest = slice_of(text.ptr + at, text.len - at);
@@ -86,7 +87,7 @@ enum err httptext_fill(enum httptext_place place, struct slice text, httptext_ge
         if (len > 0) {
             const char *value = get(name);
             if (value == NULL) return why_set(why, ERR_NOT_FOUND, "${%s}: there is no such variable here", name);
-            enum err e = httptext_put(place, at == 0, slice_str(value), out, why);
+            enum err e = http_text_put(place, at == 0, slice_str(value), out, why);
             if (e != ERR_OK) return why_wrap(why, e, "${%s}", name);
             at += len;
         } else {

@@ -15,17 +15,17 @@
 #include "err.h"
 #include "slice.h"
 
-enum httptext_place { HTTPTEXT_URL, HTTPTEXT_HEADER, HTTPTEXT_BODY, HTTPTEXT_JSON };
+enum http_text_place { HTTP_TEXT_URL, HTTP_TEXT_HEADER, HTTP_TEXT_BODY, HTTP_TEXT_JSON };
 
 /* A value; `is_first`: nothing stands before it. */
-CHECKED enum err httptext_put(enum httptext_place place, bool is_first, struct slice value, struct buf *out,
-                              struct why *why);
-/* The text with its dollars doubled: nothing in it is a variable. */
-struct slice httptext_still(struct slice text, struct arena *arena);
-/* Fills in variables. `get` returns NULL for one that is not there, which is an error. */
-typedef const char *(*httptext_get)(const char *name);
-CHECKED enum err httptext_fill(enum httptext_place place, struct slice text, httptext_get get, struct buf *out,
+CHECKED enum err http_text_put(enum http_text_place place, bool is_first, struct slice value, struct buf *out,
                                struct why *why);
-bool httptext_has_control(struct slice text); /* other than tabs */
+/* The text with its dollars doubled: nothing in it is a variable. */
+struct slice http_text_still(struct slice text, struct arena *arena);
+/* Fills in variables. `get` returns NULL for one that is not there, which is an error. */
+typedef const char *(*http_text_get)(const char *name);
+CHECKED enum err http_text_fill(enum http_text_place place, struct slice text, http_text_get get, struct buf *out,
+                                struct why *why);
+bool http_text_has_control(struct slice text); /* other than tabs */
 
 #endif

@@ -21,14 +21,14 @@ static const struct dialect {
     {"skipped", "CANCELLED", "failed", "CANCELLED", "cancelled"},
 };
 
-bool stateword_is_known(const char *whose) {
+bool state_word_is_known(const char *whose) {
     static const char *const known[] = {"titan", "orion", "cordum", "corun"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(whose, known[i]) == 0) return true;
     return false;
 }
 
-struct slice stateword(const char *whose, struct slice state, struct slice cause) {
+struct slice state_word(const char *whose, struct slice state, struct slice cause) {
     if (whose == NULL) return state;
     bool titan = strcmp(whose, "titan") == 0, orion = strcmp(whose, "orion") == 0;
     /* A job that was dragged down is cancelled for Titan, not dead. */

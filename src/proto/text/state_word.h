@@ -4,8 +4,8 @@
 
 #include "slice.h"
 
-bool stateword_is_known(const char *whose);
+bool state_word_is_known(const char *whose);
 /* `whose` NULL: as we call it. The cause tells a job that was dragged down from one that failed. */
-struct slice stateword(const char *whose, struct slice state, struct slice cause);
+struct slice state_word(const char *whose, struct slice state, struct slice cause);
 
 #endif

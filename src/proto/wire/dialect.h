@@ -19,6 +19,6 @@ struct dialect {
     void (*metrics)(struct buf *out, int64_t time_ms, const struct wire_amount *numbers, uint32_t count);
 };
 
-extern const struct dialect eventjson_dialect; /* ours: event_format.h */
+extern const struct dialect event_format_dialect; /* ours: event_format.h */
 
 #endif

@@ -26,7 +26,7 @@ static void begin(struct json *j, struct buf *out, const char *type) {
     json_str(j, type);
 }
 
-void eventjson_put(struct json *j, const struct wire_event *e) {
+void event_format_put(struct json *j, const struct wire_event *e) {
     json_object(j);
     put_text(j, "type", e->kind);
     put_position(j, (struct position){e->lsn, e->ordinal});
@@ -44,7 +44,7 @@ void eventjson_put(struct json *j, const struct wire_event *e) {
 static void event(struct buf *out, const struct wire_event *e) {
     struct json j;
     json_init(&j, out);
-    eventjson_put(&j, e);
+    event_format_put(&j, e);
 }
 
 static void hello(struct buf *out, struct position at, int64_t time_ms) {
@@ -78,4 +78,4 @@ static void metrics(struct buf *out, int64_t time_ms, const struct wire_amount *
     json_object_end(&j);
 }
 
-const struct dialect eventjson_dialect = {"reeve", event, hello, gap, metrics};
+const struct dialect event_format_dialect = {"reeve", event, hello, gap, metrics};

@@ -12,6 +12,6 @@
 #include "dialect.h"
 #include "json.h"
 
-void eventjson_put(struct json *j, const struct wire_event *e); /* one object */
+void event_format_put(struct json *j, const struct wire_event *e); /* one object */
 
 #endif

@@ -1,7 +1,7 @@
 /* wire_playground.c: the tables behind wire_playground.h. Tags are format: a new field takes a new one, at the end. */
 #include "wire_playground.h"
 
-static const char *const plug_words[] = {"kill", "recover"};
+static const char *const kill_switch_words[] = {"kill", "recover"};
 
 /* clang-format off */
 static const struct tlv_field recovery_fields[] = {
@@ -29,7 +29,7 @@ static const struct tlv_field playground_fields[] = {
 const struct tlv_desc wire_playground_desc = TLV_DESC("playground", wire_playground, playground_fields);
 
 static const struct tlv_field playground_do_fields[] = {
-    TLV_FIELD(1, TLV_ENUM, wire_playground_do, what, .max = WIRE_PLUG_COUNT, .names = plug_words),
+    TLV_FIELD(1, TLV_ENUM, wire_playground_do, what, .max = WIRE_PLUG_COUNT, .names = kill_switch_words),
 };
 const struct tlv_desc wire_playground_do_desc = TLV_DESC("playground_do", wire_playground_do, playground_do_fields);
 /* clang-format on */

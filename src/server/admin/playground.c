@@ -31,11 +31,11 @@ void playground_init(struct server *s, uint64_t records, int64_t took_ms) {
     struct playground *p = &s->playground;
     struct state_counts n;
     vec_init(&p->open, sizeof(struct attempt_effect));
-    p->plug = s->options.plug;
-    if (p->plug == NULL) return;
+    p->kill_switch = s->options.kill_switch;
+    if (p->kill_switch == NULL) return;
     p->since_ms = s->world.clock->wall(s->world.clock).ms;
-    if (!p->plug->killed) return;
-    const struct playground_mark *before = &p->plug->before;
+    if (!p->kill_switch->killed) return;
+    const struct playground_mark *before = &p->kill_switch->before;
     view_counts(server_state(s), NULL, &n);
     view_each_flow(server_state(s), open_flow, s);
     p->recovery = (struct wire_recovery){.records = records,
@@ -53,8 +53,8 @@ void playground_fini(struct server *s) {
 }
 
 void playground_mark(struct server *s) {
-    if (s->playground.plug == NULL) return;
-    volatile struct playground_mark *mark = s->playground.plug->mark;
+    if (s->playground.kill_switch == NULL) return;
+    volatile struct playground_mark *mark = s->playground.kill_switch->mark;
     /* Flows are numbered by records, so that of a durable state the number is durable, too. */
     if (engine_durable_lsn(s->engine) == engine_lsn(s->engine)) mark->flows = view_flow_last(server_state(s));
     mark->lsn = engine_durable_lsn(s->engine);
@@ -103,25 +103,25 @@ void playground_event(struct server *s, const struct event *e) {
 /* ---- requests ---- */
 
 static bool is_playground(struct server *s, struct request *r) {
-    if (s->playground.plug != NULL) return true;
+    if (s->playground.kill_switch != NULL) return true;
     session_error(s, r->session, r->id, ERR_NOT_FOUND, "this is no playground: start one with `reeve up --playground`");
     return false;
 }
 
-void ask_playground(struct server *s, struct request *r) {
+void req_playground(struct server *s, struct request *r) {
     const struct playground *p = &s->playground;
     if (!is_playground(s, r)) return;
     struct wire_playground got = {.server = SLICE("running"),
-                                  .pid = p->plug->pid,
+                                  .pid = p->kill_switch->pid,
                                   .since_ms = p->since_ms,
-                                  .kills = p->plug->kills,
-                                  .recovered = p->plug->killed,
+                                  .kills = p->kill_switch->kills,
+                                  .recovered = p->kill_switch->killed,
                                   .recovery = p->recovery};
     call_show(s, r, WIRE_PLAYGROUND, &got);
 }
 
 /* The answer is on its way when the supervisor hears of it: serve.c lets a turn of the loop pass. */
-void ask_playground_do(struct server *s, struct request *r) {
+void req_playground_do(struct server *s, struct request *r) {
     const struct wire_playground_do *m = r->message;
     if (!is_playground(s, r)) return;
     if (m->what == WIRE_PLUG_RECOVER) {

@@ -21,7 +21,7 @@ struct playground_mark {
     uint64_t flows; /* the highest number given to a flow */
 };
 
-struct plug { /* what the supervisor hands to the server */
+struct kill_switch {                       /* what the supervisor hands to the server */
     volatile struct playground_mark *mark; /* survives the process */
     bool killed;                           /* there was a server before this one, and `before` is its last mark */
     struct playground_mark before;
@@ -30,7 +30,7 @@ struct plug { /* what the supervisor hands to the server */
 };
 
 struct playground {
-    const struct plug *plug; /* NULL = this is no playground */
+    const struct kill_switch *kill_switch; /* NULL = this is no playground */
     int64_t since_ms;        /* wall: when it was ready */
     struct wire_recovery recovery;
     struct vec open; /* struct attempt_effect: under way when the plug was pulled, not heard of since */
@@ -45,7 +45,7 @@ void playground_mark(struct server *s); /* before anything leaves */
 void playground_attached(struct server *s, uint32_t worker, const struct held_attempt *held, uint32_t count);
 void playground_event(struct server *s, const struct event *e);
 
-void ask_playground(struct server *s, struct request *r);
-void ask_playground_do(struct server *s, struct request *r);
+void req_playground(struct server *s, struct request *r);
+void req_playground_do(struct server *s, struct request *r);
 
 #endif

@@ -21,7 +21,7 @@ static void send_one(struct server *s, struct request *r, struct command *cmd) {
     if (c != NULL) call_command(s, r, c, 0, cmd);
 }
 
-void ask_pool(struct server *s, struct request *r) {
+void req_pool(struct server *s, struct request *r) {
     const struct wire_pool *m = r->message;
     struct command cmd = {.kind = CMD_POOL};
     cmd.as.pool = (struct cmd_pool){m->name, (enum pool_state)m->state, m->refuse_overload,
@@ -29,21 +29,21 @@ void ask_pool(struct server *s, struct request *r) {
     send_one(s, r, &cmd);
 }
 
-void ask_topic(struct server *s, struct request *r) {
+void req_topic(struct server *s, struct request *r) {
     const struct wire_topic *m = r->message;
     struct command cmd = {.kind = CMD_TOPIC};
     cmd.as.topic = (struct cmd_topic){m->name, names_of(r->arena, &m->pools), m->pools.count};
     send_one(s, r, &cmd);
 }
 
-void ask_tenant(struct server *s, struct request *r) {
+void req_tenant(struct server *s, struct request *r) {
     const struct wire_tenant *m = r->message;
     struct command cmd = {.kind = CMD_TENANT};
     cmd.as.tenant_set = (struct cmd_tenant){m->name, m->weight};
     send_one(s, r, &cmd);
 }
 
-void ask_limit(struct server *s, struct request *r) {
+void req_limit(struct server *s, struct request *r) {
     const struct wire_limit *m = r->message;
     struct command cmd = {.kind = CMD_LIMIT};
     struct slice own = slice_str(r->session->who.tenant);
@@ -81,7 +81,7 @@ static struct wire_limit_view limit_shown(const struct limit_row *row) {
                                     .bytes = v->bytes};
 }
 
-void ask_limit_ls(struct server *s, struct request *r) {
+void req_limit_ls(struct server *s, struct request *r) {
     const struct wire_page *m = r->message;
     struct slice own = slice_str(r->session->who.tenant);
     uint32_t most = m->most == 0 || m->most > LIMITS_PAGE_MAX ? LIMITS_PAGE_MAX : m->most, count = 0;
@@ -92,8 +92,8 @@ void ask_limit_ls(struct server *s, struct request *r) {
         call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
         return;
     }
-    arena_reset(&s->show);
-    struct wire_limit_view *list = ARENA_ARRAY(&s->show, struct wire_limit_view, most);
+    arena_reset(&s->frame_arena);
+    struct wire_limit_view *list = ARENA_ARRAY(&s->frame_arena, struct wire_limit_view, most);
     while (count < most && (at = view_limit_next(server_state(s), at, &row)) != 0) {
         last = at;
         if (own.len == 0 || slice_eq(own, row.tenant)) list[count++] = limit_shown(&row);
@@ -121,7 +121,7 @@ static void end_worker(struct server *s, struct request *r, struct slice worker)
     call_read(s, r, c, buf_slice(&s->out));
 }
 
-void ask_drain(struct server *s, struct request *r) {
+void req_drain(struct server *s, struct request *r) {
     const struct wire_drain *m = r->message;
     struct command cmd = {.kind = CMD_DRAIN};
     bool is_worker = r->session->attach != ATTACH_NONE;
@@ -160,7 +160,7 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
     return ERR_OK;
 }
 
-void ask_token_new(struct server *s, struct request *r) {
+void req_token_new(struct server *s, struct request *r) {
     const struct wire_token_new *m = r->message;
     struct caller c;
     struct why why = {{0}};
@@ -185,7 +185,7 @@ static void hang_up(struct server *s, const struct session *but, struct slice id
     }
 }
 
-void ask_token_revoke(struct server *s, struct request *r) {
+void req_token_revoke(struct server *s, struct request *r) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
     struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
@@ -202,7 +202,7 @@ void ask_token_revoke(struct server *s, struct request *r) {
     session_answer(s, r->session, r->id, WIRE_ACCEPTED, &got);
 }
 
-void ask_token_ls(struct server *s, struct request *r) {
+void req_token_ls(struct server *s, struct request *r) {
     uint32_t count = s->auth.tokens.count;
     struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, count + 1);
     for (uint32_t i = 0; i < count; i++) {

@@ -38,7 +38,7 @@ void audit_fini(struct server *s) {
         struct audit_wait *w = pool_at(&s->audits, i);
         if (w->conn.v != 0) atomic_store(&w->stop, true);
     }
-    if (s->audits.count + s->launches > 0) s->world.aside->ops->settle(s->world.aside);
+    if (s->audits.count + s->launches > 0) s->world.background->ops->settle(s->world.background);
     pool_fini(&s->audits);
 }
 
@@ -54,16 +54,16 @@ static void work(void *ctx) {
 static struct slice target_of(struct server *s, const struct audit_record *r) {
     struct job_view job;
     if (r->flow == 0) return r->name;
-    struct slice flow = show_flow_name(s, (flow_id){r->flow});
+    struct slice flow = server_view_flow_name(s, (flow_id){r->flow});
     if (r->ordinal == UINT32_MAX) return flow;
-    if (view_job(server_state(s), (struct job_ref){{r->flow}, r->ordinal}, &job)) return show_job_name(s, &job);
-    char *text = arena_alloc(&s->show, flow.len + 16);
+    if (view_job(server_state(s), (struct job_ref){{r->flow}, r->ordinal}, &job)) return server_view_job_name(s, &job);
+    char *text = arena_alloc(&s->frame_arena, flow.len + 16);
     snprintf(text, flow.len + 16, "%.*s/#%u", SLICE_FMT(flow), r->ordinal);
     return slice_str(text);
 }
 
 static void answer(struct server *s, struct session *n, const struct audit_wait *w) {
-    struct wire_audit_record *list = ARENA_ARRAY(&s->show, struct wire_audit_record, w->page.count + 1);
+    struct wire_audit_record *list = ARENA_ARRAY(&s->frame_arena, struct wire_audit_record, w->page.count + 1);
     char cursor[24];
     for (uint32_t i = 0; i < w->page.count; i++) {
         const struct audit_record *r = &w->page.at[i];
@@ -86,7 +86,7 @@ static void done(void *ctx) {
     struct audit_wait *w = ctx;
     struct server *s = w->server;
     struct session *n = atomic_load(&w->stop) ? NULL : session_of(s, w->conn);
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     if (n != NULL && w->err != ERR_OK)
         session_error(s, n, w->request, w->err, w->why.text);
     else if (n != NULL)
@@ -131,11 +131,12 @@ static enum err query_of(struct server *s, struct request *r, struct audit_query
     return flow_of(s, m->flow, &ret->flow, why);
 }
 
-void ask_audit(struct server *s, struct request *r) {
+void req_audit(struct server *s, struct request *r) {
     struct why why = {{0}};
     struct audit_query q;
     enum err e = query_of(s, r, &q, &why);
-    if (e == ERR_OK && s->world.aside == NULL) e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its past");
+    if (e == ERR_OK && s->world.background == NULL)
+        e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its past");
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -148,7 +149,7 @@ void ask_audit(struct server *s, struct request *r) {
         w->query.principal = arena_slice(&w->arena, q.principal);
         w->query.kind = arena_slice(&w->arena, q.kind);
     }
-    if (w != NULL && s->world.aside->ops->start(s->world.aside, work, done, w)) return;
+    if (w != NULL && s->world.background->ops->start(s->world.background, work, done, w)) return;
     if (w != NULL) {
         arena_fini(&w->arena);
         pool_free(&s->audits, index);

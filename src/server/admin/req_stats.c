@@ -14,16 +14,16 @@ static void add_worker(void *ctx, const struct worker_view *w) {
 static void take_stores(struct server *s, struct sample *ret) {
     struct packs_stats blobs, logs;
     struct history_stats past = {0};
-    blobs_stats(s->vault.blobs, &blobs);
-    joblogs_stats(s->vault.logs, &logs);
+    blobs_stats(s->store.blobs, &blobs);
+    joblogs_stats(s->store.logs, &logs);
     if (s->world.history != NULL) s->world.history->ops->stats(s->world.history, &past);
     ret->blob_bytes = blobs.file_bytes;
     ret->log_bytes = logs.file_bytes;
-    ret->blobs_swept = s->sweep.total_dropped;
+    ret->blobs_swept = s->blob_gc.total_dropped;
     ret->history_flows = past.flows;
     ret->history_bytes = past.bytes;
     ret->history_lsn = past.lsn;
-    ret->history_lag = project_lag(s);
+    ret->history_lag = history_writer_lag(s);
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
 }
 
@@ -35,8 +35,8 @@ static void take_process(struct server *s, struct sample *ret) {
     ret->logins = s->logins.count;
     ret->logins_failed = s->logins.failed_count;
     ret->http_limited = s->logins.limited_count;
-    ret->followers = s->herald.followers.count;
-    ret->dropped_events = s->herald.dropped;
+    ret->followers = s->subscribers.followers.count;
+    ret->dropped_events = s->subscribers.dropped;
     ret->recovery_records = recovery->records;
     ret->recovery_adopted = recovery->attempts_adopted;
     ret->recovery_again = recovery->attempts_again;
@@ -98,7 +98,7 @@ static struct tlv_list stats_of_tenant(struct server *s, struct slice tenant, st
     return (struct tlv_list){list, sizeof all / sizeof all[0]};
 }
 
-void ask_stats(struct server *s, struct request *r) {
+void req_stats(struct server *s, struct request *r) {
     struct sample now;
     struct slice tenant = slice_str(r->session->who.tenant);
     struct wire_stats got = {.lsn = engine_lsn(s->engine)};
@@ -107,7 +107,7 @@ void ask_stats(struct server *s, struct request *r) {
     call_show(s, r, WIRE_NUMBERS, &got);
 }
 
-void ask_metrics(struct server *s, struct request *r) {
+void req_metrics(struct server *s, struct request *r) {
     struct sample now;
     struct buf text;
     sample_take(s, &now);

@@ -50,12 +50,12 @@ static const struct tlv_field tokens_fields[] = {
 };
 static const struct tlv_desc tokens_desc = TLV_DESC("tokens", file_tokens, tokens_fields);
 
-static const struct smallfile file = {"tokens", "REEVETK1", &tokens_desc,
-                                      "the file of tokens is damaged: remove it to have new ones made"};
+static const struct small_file file = {"tokens", "REEVETK1", &tokens_desc,
+                                       "the file of tokens is damaged: remove it to have new ones made"};
 
 static enum err save(struct auth *a, struct why *why) {
     struct arena arena;
-    arena_init(&arena, 4096, SMALLFILE_BYTES_MAX);
+    arena_init(&arena, 4096, SMALL_FILE_BYTES_MAX);
     uint32_t count = a->tokens.count;
     struct file_token *list = ARENA_ARRAY(&arena, struct file_token, count ? count : 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -69,7 +69,7 @@ static enum err save(struct auth *a, struct why *why) {
                                       .expires_ms = t->caller.expires_ms};
     }
     struct file_tokens all = {{list, count}, slice_of(a->secret, sizeof a->secret)};
-    enum err e = smallfile_save(&file, a->disk, &all, why);
+    enum err e = small_file_save(&file, a->disk, &all, why);
     arena_fini(&arena);
     return e;
 }
@@ -83,8 +83,8 @@ static void copy_text(char *to, size_t bytes, struct slice from) {
 static enum err load(struct auth *a, struct why *why) {
     struct arena arena;
     struct file_tokens all = {0};
-    arena_init(&arena, 4096, SMALLFILE_BYTES_MAX * 4);
-    enum err e = smallfile_load(&file, a->disk, &arena, &all, why);
+    arena_init(&arena, 4096, SMALL_FILE_BYTES_MAX * 4);
+    enum err e = small_file_load(&file, a->disk, &arena, &all, why);
     const struct file_token *list = all.tokens.at;
     for (uint32_t i = 0; e == ERR_OK && i < all.tokens.count; i++) {
         struct token *t = vec_push(&a->tokens);
@@ -132,7 +132,7 @@ static enum err give_file(struct auth *a, const char *name, const char *whose, u
     (void)mint(a, &c, a->clock->wall(a->clock), text);
     size_t len = strlen(text);
     text[len] = '\n';
-    return smallfile_replace(a->disk, name, slice_of(text, len + 1), why);
+    return small_file_replace(a->disk, name, slice_of(text, len + 1), why);
 }
 
 static void secret_make(struct auth *a) {
@@ -166,7 +166,7 @@ enum err auth_open(struct auth *a, struct disk *disk, struct clock *clock, struc
         /* Last: a first start that is interrupted before is a first start again, and nobody is locked out. */
         if (e == ERR_OK) e = save(a, why);
     }
-    if (e == ERR_OK) e = logout_load(a, why);
+    if (e == ERR_OK) e = session_revocation_load(a, why);
     if (e != ERR_OK) auth_close(a);
     return e;
 }

@@ -7,7 +7,7 @@
 #include "job_token.h"
 
 /* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
-void vouch_certify(struct caller *c, const struct net_peer *peer) {
+void authenticate_certificate(struct caller *c, const struct net_peer *peer) {
     if (peer->certified.len == 0 || peer->certified.len >= AUTH_NAME_MAX) return;
     if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
     snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
@@ -37,22 +37,22 @@ static enum err bound(struct session *n, struct why *why) {
     return ERR_OK;
 }
 
-static enum err vouch_token(struct server *s, struct session *n, struct slice token, struct why *why) {
+static enum err authenticate_token(struct server *s, struct session *n, struct slice token, struct why *why) {
     enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
     return e == ERR_OK ? bound(n, why) : e;
 }
 
-static enum err vouch_caller(struct server *s, struct session *n, struct slice token, struct why *why) {
-    bool is_job = jobtoken_is_one(token);
+static enum err authenticate_caller(struct server *s, struct session *n, struct slice token, struct why *why) {
+    bool is_job = job_token_is_one(token);
     enum err e = check_way(s, n, is_job || callback_is_one(token), why);
     if (e != ERR_OK) return e;
     if (is_job) {
-        e = jobtoken_check(s, token, &n->who, &n->job, why);
-        if (e == ERR_OK) jobtoken_attend(s, n);
+        e = job_token_check(s, token, &n->who, &n->job, why);
+        if (e == ERR_OK) job_token_attend(s, n);
         return e;
     }
     if (callback_is_one(token)) return callback_caller(s, token, &n->who, why);
-    if (token.len > 0) return vouch_token(s, n, token, why);
+    if (token.len > 0) return authenticate_token(s, n, token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;
         return ERR_OK;
@@ -80,13 +80,14 @@ static enum err choose_tenant(struct session *n, struct slice wanted, struct why
     return ERR_OK;
 }
 
-enum err vouch(struct server *s, struct session *n, struct slice token, struct slice tenant, struct why *why) {
-    enum err e = vouch_caller(s, n, token, why);
+enum err authenticate(struct server *s, struct session *n, struct slice token, struct slice tenant, struct why *why) {
+    enum err e = authenticate_caller(s, n, token, why);
     if (e == ERR_OK) e = budget_join(s, n, why); /* before it names a tenant: that one is no other principal */
     return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
 }
 
-enum err vouch_cookie(struct server *s, struct session *n, const char *who, struct slice tenant, struct why *why) {
+enum err authenticate_cookie(struct server *s, struct session *n, const char *who, struct slice tenant,
+                             struct why *why) {
     enum err e = check_way(s, n, false, why);
     if (e == ERR_OK) e = cookie_caller(&s->auth, who, s->world.clock->wall(s->world.clock), &n->who, why);
     if (e == ERR_OK) e = bound(n, why);
@@ -94,7 +95,7 @@ enum err vouch_cookie(struct server *s, struct session *n, const char *who, stru
     return e == ERR_OK ? choose_tenant(n, tenant, why) : e;
 }
 
-enum err vouch_login(struct server *s, struct session *n, struct slice token, struct why *why) {
+enum err authenticate_login(struct server *s, struct session *n, struct slice token, struct why *why) {
     enum err e = check_way(s, n, false, why);
-    return e == ERR_OK ? vouch_token(s, n, token, why) : e;
+    return e == ERR_OK ? authenticate_token(s, n, token, why) : e;
 }

@@ -18,7 +18,7 @@ static size_t write_it(struct server *s, const struct callback *c, char out[CALL
     int len = snprintf(out, CALLBACK_TOKEN_BYTES, PREFIX "%llx.%x.%c%llx.%llx.", (unsigned long long)c->job.flow.v,
                        c->job.ordinal, c->of_question ? 'q' : 'a', (unsigned long long)c->number,
                        (unsigned long long)c->expires_ms);
-    return proof_append(&s->auth, out, (size_t)len);
+    return hmac_token_append(&s->auth, out, (size_t)len);
 }
 
 void callback_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]) {
@@ -40,7 +40,7 @@ enum err callback_check(struct server *s, struct slice token, struct callback *r
     bool good = sscanf(given, PREFIX "%16llx.%8x.%c%16llx.%16llx.", &flow, &ordinal, &kind, &number, &expires) == 5 &&
                 (kind == 'q' || kind == 'a') && expires <= INT64_MAX;
     struct callback c = {{{flow}, ordinal}, kind == 'q', number, (int64_t)expires};
-    if (!good || !proof_is_same(token, ours, write_it(s, &c, ours)))
+    if (!good || !hmac_token_is_same(token, ours, write_it(s, &c, ours)))
         return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
     if (c.expires_ms <= engine_now(s->engine).ms) return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
     *ret = c;
@@ -157,7 +157,7 @@ static enum err complete_command(struct server *s, const struct request *r, cons
     return e == ERR_OK ? callback_command(s, m->token, &word, ret, why) : e;
 }
 
-void ask_complete(struct server *s, struct request *r) {
+void req_complete(struct server *s, struct request *r) {
     const struct wire_complete *m = r->message;
     struct command cmd;
     struct why why = {{0}};
@@ -186,7 +186,7 @@ static enum err callback_of(struct server *s, const struct job_view *job, struct
     return ERR_OK;
 }
 
-void ask_callback(struct server *s, struct request *r) {
+void req_callback(struct server *s, struct request *r) {
     const struct wire_callback *m = r->message;
     struct callback made = {0};
     struct job_view job;

@@ -40,7 +40,7 @@ CHECKED enum err callback_about(struct server *s, const struct job_view *job, co
                                 struct command *ret, struct why *why);
 
 /* Requests: route.c. */
-void ask_callback(struct server *s, struct request *r);
-void ask_complete(struct server *s, struct request *r);
+void req_callback(struct server *s, struct request *r);
+void req_complete(struct server *s, struct request *r);
 
 #endif

@@ -38,7 +38,7 @@ enum err cookie_caller(struct auth *a, const char *who, wall_time now, struct ca
 static size_t write_it(const struct auth *a, const char *prefix, const struct cookie *c, char out[COOKIE_BYTES]) {
     int len = snprintf(out, COOKIE_BYTES, "%s%s.%llx.%llx.", prefix, c->who, (unsigned long long)c->expires_ms,
                        (unsigned long long)c->number);
-    return proof_append(a, out, (size_t)len);
+    return hmac_token_append(a, out, (size_t)len);
 }
 
 void cookie_make(const struct auth *a, const struct cookie *c, char ret[COOKIE_BYTES]) {
@@ -54,9 +54,9 @@ enum err cookie_read(const struct auth *a, struct slice text, wall_time now, str
     bool good = sscanf(given, PREFIX "%23[^.].%16llx.%16llx.", c.who, &expires, &number) == 3 && expires <= INT64_MAX;
     c.expires_ms = (int64_t)expires;
     c.number = number;
-    if (!good || !proof_is_same(text, ours, write_it(a, PREFIX, &c, ours)))
+    if (!good || !hmac_token_is_same(text, ours, write_it(a, PREFIX, &c, ours)))
         return why_set(why, ERR_UNAUTHENTICATED, "the cookie is not of this server: log in again");
-    if (c.expires_ms <= now.ms || logout_has(a, &c))
+    if (c.expires_ms <= now.ms || session_revocation_has(a, &c))
         return why_set(why, ERR_UNAUTHENTICATED, "the session is over: log in again");
     *ret = c;
     return ERR_OK;
@@ -65,7 +65,7 @@ enum err cookie_read(const struct auth *a, struct slice text, wall_time now, str
 void cookie_csrf(const struct auth *a, const struct cookie *c, char ret[COOKIE_CSRF_BYTES]) {
     char text[COOKIE_BYTES];
     size_t len = write_it(a, CSRF_PREFIX, c, text);
-    snprintf(ret, COOKIE_CSRF_BYTES, "%s", text + len - PROOF_HEX_BYTES);
+    snprintf(ret, COOKIE_CSRF_BYTES, "%s", text + len - HMAC_TOKEN_HEX_BYTES);
 }
 
 static struct slice shown_by_protocol(const struct http_request *r) {
@@ -87,7 +87,7 @@ bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const st
     struct slice given = header != NULL ? *header : shown_by_protocol(r);
     char ours[COOKIE_CSRF_BYTES];
     cookie_csrf(a, c, ours);
-    return given.len > 0 && proof_is_same(given, ours, strlen(ours));
+    return given.len > 0 && hmac_token_is_same(given, ours, strlen(ours));
 }
 
 enum err cookie_check(const struct auth *a, struct slice text, const struct http_request *r, wall_time now,

@@ -8,8 +8,8 @@
 #define BLOCK_BYTES 64u /* of SHA-256 */
 
 static void mac(const struct auth *a, struct slice text, uint8_t ret[DIGEST_BYTES]) {
-    uint8_t inner[BLOCK_BYTES + PROOF_TEXT_MAX], outer[BLOCK_BYTES + DIGEST_BYTES];
-    REQUIRE(text.len <= PROOF_TEXT_MAX);
+    uint8_t inner[BLOCK_BYTES + HMAC_TOKEN_TEXT_MAX], outer[BLOCK_BYTES + DIGEST_BYTES];
+    REQUIRE(text.len <= HMAC_TOKEN_TEXT_MAX);
     memset(inner, 0x36, BLOCK_BYTES);
     memset(outer, 0x5c, BLOCK_BYTES);
     for (size_t i = 0; i < AUTH_SECRET_BYTES; i++) {
@@ -21,14 +21,14 @@ static void mac(const struct auth *a, struct slice text, uint8_t ret[DIGEST_BYTE
     a->hasher->whole(a->hasher, slice_of(outer, sizeof outer), ret);
 }
 
-size_t proof_append(const struct auth *a, char *text, size_t len) {
+size_t hmac_token_append(const struct auth *a, char *text, size_t len) {
     uint8_t proof[DIGEST_BYTES];
     mac(a, slice_of(text, len), proof);
     for (size_t i = 0; i < DIGEST_BYTES; i++) len += (size_t)snprintf(text + len, 3, "%02x", proof[i]);
     return len;
 }
 
-bool proof_is_same(struct slice given, const char *ours, size_t len) {
+bool hmac_token_is_same(struct slice given, const char *ours, size_t len) {
     unsigned differ = 0;
     if (given.len != len) return false;
     for (size_t i = 0; i < len; i++) differ |= (unsigned)(given.ptr[i] ^ (uint8_t)ours[i]);

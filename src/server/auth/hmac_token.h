@@ -5,12 +5,12 @@
 
 #include "auth.h"
 
-#define PROOF_TEXT_MAX 160u /* of what is proved */
-#define PROOF_HEX_BYTES (2u * DIGEST_BYTES)
+#define HMAC_TOKEN_TEXT_MAX 160u /* of what is proved */
+#define HMAC_TOKEN_HEX_BYTES (2u * DIGEST_BYTES)
 
 /* Appends the proof of the text, in hex, and a zero; there is room for it. Returns the length without the zero. */
-size_t proof_append(const struct auth *a, char *text, size_t len);
+size_t hmac_token_append(const struct auth *a, char *text, size_t len);
 /* Equal texts take as long as different ones, so that nobody finds out a proof digit by digit. */
-bool proof_is_same(struct slice given, const char *ours, size_t len);
+bool hmac_token_is_same(struct slice given, const char *ours, size_t len);
 
 #endif

@@ -14,27 +14,27 @@
 #define NAME_SHOWN_MAX 100u
 
 /* "rvj_FLOW.ORDINAL.ATTEMPT.FENCE." and the proof of that. */
-static size_t write_it(struct server *s, const struct attempt_effect *a, char out[JOBTOKEN_BYTES]) {
-    int len = snprintf(out, JOBTOKEN_BYTES, PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
+static size_t write_it(struct server *s, const struct attempt_effect *a, char out[JOB_TOKEN_BYTES]) {
+    int len = snprintf(out, JOB_TOKEN_BYTES, PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
                        a->job.ordinal, a->attempt, (unsigned long long)a->fence);
-    return proof_append(&s->auth, out, (size_t)len);
+    return hmac_token_append(&s->auth, out, (size_t)len);
 }
 
-void jobtoken_make(struct server *s, const struct attempt_effect *a, char ret[JOBTOKEN_BYTES]) {
+void job_token_make(struct server *s, const struct attempt_effect *a, char ret[JOB_TOKEN_BYTES]) {
     (void)write_it(s, a, ret);
 }
 
-bool jobtoken_is_one(struct slice text) {
+bool job_token_is_one(struct slice text) {
     return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
-uint8_t jobtoken_rights(const struct caller *c) {
+uint8_t job_token_rights(const struct caller *c) {
     if (c->roles & (ROLE_BIT(ROLE_ADMIN) | ROLE_BIT(ROLE_OPERATOR) | ROLE_BIT(ROLE_SUBMITTER))) return TOKEN_RIGHTS_ALL;
     return c->roles & ROLE_BIT(ROLE_VIEWER) ? TOKEN_READ : 0;
 }
 
-bool jobtoken_is_confined(const struct session *n) {
-    return n->job.job.flow.v != 0 && jobtoken_rights(&n->who) == 0;
+bool job_token_is_confined(const struct session *n) {
+    return n->job.job.flow.v != 0 && job_token_rights(&n->who) == 0;
 }
 
 static uint32_t roles_of(uint8_t rights) {
@@ -44,14 +44,14 @@ static uint32_t roles_of(uint8_t rights) {
     return roles;
 }
 
-bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a) {
+bool job_token_is_open(const struct server *s, const struct attempt_effect *a) {
     struct job_view job;
     return view_attempt(server_state(s), a, &job);
 }
 
-enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
-                        struct why *why) {
-    char given[JOBTOKEN_BYTES] = {0}, ours[JOBTOKEN_BYTES];
+enum err job_token_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
+                         struct why *why) {
+    char given[JOB_TOKEN_BYTES] = {0}, ours[JOB_TOKEN_BYTES];
     struct attempt_effect a = {0};
     unsigned long long flow = 0, fence = 0;
     struct job_view job;
@@ -61,15 +61,15 @@ enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret,
     bool good = sscanf(given, PREFIX "%16llx.%8x.%8x.%16llx.", &flow, &a.job.ordinal, &a.attempt, &fence) == 4;
     a.job.flow.v = flow;
     a.fence = fence;
-    if (!good || !proof_is_same(text, ours, write_it(s, &a, ours)))
+    if (!good || !hmac_token_is_same(text, ours, write_it(s, &a, ours)))
         return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
     /* Whether the attempt is still open is asked with each request. */
     if (!view_job(server_state(s), a.job, &job) || !view_flow(server_state(s), a.job.flow, &of))
         return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     *ret = (struct caller){.roles = roles_of(job.options->token_rights)};
-    struct slice name = show_job_name(s, &job);
-    if (name.len > NAME_SHOWN_MAX) name = show_flow_name(s, a.job.flow); /* not cut inside a letter */
+    struct slice name = server_view_job_name(s, &job);
+    if (name.len > NAME_SHOWN_MAX) name = server_view_flow_name(s, a.job.flow); /* not cut inside a letter */
     snprintf(ret->name, sizeof ret->name, "job:%.*s#%u", SLICE_FMT(name), a.attempt);
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(of.tenant));
     *ret_job = a;
@@ -82,16 +82,16 @@ static uint64_t key_of(struct job_ref job) {
     return hash_mix(job.flow.v ^ hash_mix(job.ordinal)) | 1;
 }
 
-void jobtoken_attend(struct server *s, struct session *n) {
+void job_token_attend(struct server *s, struct session *n) {
     uint64_t key = key_of(n->job.job);
     if (n->job_key == key) return;
-    jobtoken_leave(s, n);
+    job_token_leave(s, n);
     n->job_key = key;
     n->job_next = map_get(&s->sessions_by_job, key);
     map_put(&s->sessions_by_job, key, map_get(&s->session_by_conn, n->conn.v));
 }
 
-void jobtoken_leave(struct server *s, struct session *n) {
+void job_token_leave(struct server *s, struct session *n) {
     if (n->job_key == 0) return;
     uint32_t own = map_get(&s->session_by_conn, n->conn.v), at = map_get(&s->sessions_by_job, n->job_key);
     if (at == own && n->job_next == 0) {
@@ -107,7 +107,7 @@ void jobtoken_leave(struct server *s, struct session *n) {
     n->job_next = 0;
 }
 
-void jobtoken_event(struct server *s, const struct event *e) {
+void job_token_event(struct server *s, const struct event *e) {
     if (s->sessions_by_job.count == 0 || e->kind != EVENT_JOB) return;
     if (!job_state_is_active(e->from) || job_state_is_active(e->to)) return;
     for (uint32_t i = map_get(&s->sessions_by_job, key_of(e->job)); i != 0;) {
@@ -123,10 +123,10 @@ static bool is_idle(const struct session *n) {
     return w != NULL && !w->busy && w->upload == 0 && !web_stream_is_open(w);
 }
 
-void jobtoken_turn(struct server *s) {
+void job_token_step(struct server *s) {
     for (uint32_t i = 0; i < s->jobs_ended.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&s->jobs_ended, i));
-        if (n == NULL || n->job.job.flow.v == 0 || is_idle(n) || jobtoken_is_open(s, &n->job)) continue;
+        if (n == NULL || n->job.job.flow.v == 0 || is_idle(n) || job_token_is_open(s, &n->job)) continue;
         session_refuse(s, n, 0, ERR_FORBIDDEN, "the attempt that this token is of is over");
     }
     s->jobs_ended.count = 0;

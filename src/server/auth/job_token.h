@@ -6,24 +6,24 @@
 
 #include "server_impl.h"
 
-#define JOBTOKEN_BYTES 160u /* with the zero */
+#define JOB_TOKEN_BYTES 160u /* with the zero */
 
-void jobtoken_make(struct server *s, const struct attempt_effect *a, char ret[JOBTOKEN_BYTES]);
-bool jobtoken_is_one(struct slice text); /* by its looks */
+void job_token_make(struct server *s, const struct attempt_effect *a, char ret[JOB_TOKEN_BYTES]);
+bool job_token_is_one(struct slice text); /* by its looks */
 /* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or its flow is gone. */
-CHECKED enum err jobtoken_check(struct server *s, struct slice text, struct caller *ret, struct attempt_effect *ret_job,
-                                struct why *why);
+CHECKED enum err job_token_check(struct server *s, struct slice text, struct caller *ret,
+                                 struct attempt_effect *ret_job, struct why *why);
 /* TOKEN_ bits that a caller has himself, so that he may give them to the tokens of jobs that he submits. */
-uint8_t jobtoken_rights(const struct caller *c);
+uint8_t job_token_rights(const struct caller *c);
 /* A job whose token has no further rights: for it, any flow but its own is not there. */
-bool jobtoken_is_confined(const struct session *n);
+bool job_token_is_confined(const struct session *n);
 /* Whether the attempt is still open; asked with each request (request_check). */
-bool jobtoken_is_open(const struct server *s, const struct attempt_effect *a);
+bool job_token_is_open(const struct server *s, const struct attempt_effect *a);
 
 /* What a job has open when its attempt ends, ends with it: a watch, a stream, a wait, an upload. n->job was set. */
-void jobtoken_attend(struct server *s, struct session *n);
-void jobtoken_leave(struct server *s, struct session *n); /* nothing if it does not attend */
-void jobtoken_event(struct server *s, const struct event *e);
-void jobtoken_turn(struct server *s); /* behind the effects of a pass: ends those whose attempt is over */
+void job_token_attend(struct server *s, struct session *n);
+void job_token_leave(struct server *s, struct session *n); /* nothing if it does not attend */
+void job_token_event(struct server *s, const struct event *e);
+void job_token_step(struct server *s); /* behind the effects of a pass: ends those whose attempt is over */
 
 #endif

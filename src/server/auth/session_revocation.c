@@ -21,20 +21,20 @@ static const struct tlv_field session_fields[] = {
 };
 static const struct tlv_desc session_desc = TLV_DESC("session", file_session, session_fields);
 static const struct tlv_field sessions_fields[] = {
-    TLV_FIELD(1, TLV_LIST, file_sessions, ended, .max = LOGOUTS_MAX, .sub = &session_desc),
+    TLV_FIELD(1, TLV_LIST, file_sessions, ended, .max = SESSION_REVOCATIONS_MAX, .sub = &session_desc),
 };
 static const struct tlv_desc sessions_desc = TLV_DESC("sessions", file_sessions, sessions_fields);
 
-static const struct smallfile file = {
+static const struct small_file file = {
     "sessions", "REEVESE1", &sessions_desc,
     "the file of ended sessions is damaged: without it, cookies of browsers that logged out are good until "
     "they expire"};
 
-enum err logout_load(struct auth *a, struct why *why) {
+enum err session_revocation_load(struct auth *a, struct why *why) {
     struct arena arena;
     struct file_sessions all;
-    arena_init(&arena, 4096, SMALLFILE_BYTES_MAX * 4);
-    enum err e = smallfile_load(&file, a->disk, &arena, &all, why);
+    arena_init(&arena, 4096, SMALL_FILE_BYTES_MAX * 4);
+    enum err e = small_file_load(&file, a->disk, &arena, &all, why);
     if (e == ERR_OK) {
         const struct file_session *list = all.ended.at;
         for (uint32_t i = 0; i < all.ended.count; i++) {
@@ -52,7 +52,7 @@ static bool is_whose(const struct cookie *a, const struct cookie *b) {
     return strcmp(a->who, b->who) == 0;
 }
 
-bool logout_has(const struct auth *a, const struct cookie *c) {
+bool session_revocation_has(const struct auth *a, const struct cookie *c) {
     for (uint32_t i = 0; i < a->ended.count; i++) {
         const struct cookie *e = vec_at(&a->ended, i);
         if (!is_whose(e, c)) continue;
@@ -64,14 +64,14 @@ bool logout_has(const struct auth *a, const struct cookie *c) {
 
 static enum err save(const struct auth *a, const struct vec *ended, struct why *why) {
     struct arena arena;
-    arena_init(&arena, 4096, SMALLFILE_BYTES_MAX * 4);
+    arena_init(&arena, 4096, SMALL_FILE_BYTES_MAX * 4);
     struct file_session *list = ARENA_ARRAY(&arena, struct file_session, ended->count + 1);
     for (uint32_t i = 0; i < ended->count; i++) {
         const struct cookie *c = vec_at(ended, i);
         list[i] = (struct file_session){slice_str(c->who), c->number, c->expires_ms};
     }
     struct file_sessions all = {{list, ended->count}};
-    enum err e = smallfile_save(&file, a->disk, &all, why);
+    enum err e = small_file_save(&file, a->disk, &all, why);
     arena_fini(&arena);
     return e;
 }
@@ -94,15 +94,17 @@ static void gather(struct auth *a, const struct cookie *c, wall_time now, bool t
     *(struct cookie *)vec_push(ret) = last;
 }
 
-enum err logout_add(struct auth *a, const struct cookie *c, wall_time now, struct why *why) {
+enum err session_revocation_add(struct auth *a, const struct cookie *c, wall_time now, struct why *why) {
     struct vec next;
     vec_init(&next, sizeof(struct cookie));
     gather(a, c, now, false, &next);
-    if (next.count > LOGOUTS_MAX) {
+    if (next.count > SESSION_REVOCATIONS_MAX) {
         next.count = 0;
         gather(a, c, now, true, &next);
     }
-    enum err e = next.count > LOGOUTS_MAX ? why_set(why, ERR_LIMIT, "too many have logged out: revoke tokens") : ERR_OK;
+    enum err e = next.count > SESSION_REVOCATIONS_MAX
+                     ? why_set(why, ERR_LIMIT, "too many have logged out: revoke tokens")
+                     : ERR_OK;
     if (e == ERR_OK) e = save(a, &next, why);
     if (e == ERR_OK) {
         struct vec before = a->ended;

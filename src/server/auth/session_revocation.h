@@ -5,11 +5,11 @@
 
 #include "cookie.h"
 
-#define LOGOUTS_MAX 16384u /* more than there can be tokens: whoever has many, all of them end together */
+#define SESSION_REVOCATIONS_MAX 16384u /* more than there can be tokens: whoever has many, all of them end together */
 
-CHECKED enum err logout_load(struct auth *a, struct why *why);
-bool logout_has(const struct auth *a, const struct cookie *c);
+CHECKED enum err session_revocation_load(struct auth *a, struct why *why);
+bool session_revocation_has(const struct auth *a, const struct cookie *c);
 /* Durable when it returns. */
-CHECKED enum err logout_add(struct auth *a, const struct cookie *c, wall_time now, struct why *why);
+CHECKED enum err session_revocation_add(struct auth *a, const struct cookie *c, wall_time now, struct why *why);
 
 #endif

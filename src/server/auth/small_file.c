@@ -10,7 +10,7 @@
 #define MAGIC_BYTES 8u
 #define NAME_BYTES 64u
 
-enum err smallfile_replace(struct disk *d, const char *name, struct slice bytes, struct why *why) {
+enum err small_file_replace(struct disk *d, const char *name, struct slice bytes, struct why *why) {
     char fresh[NAME_BYTES];
     disk_file f;
     struct why ignored;
@@ -26,22 +26,22 @@ enum err smallfile_replace(struct disk *d, const char *name, struct slice bytes,
     return e;
 }
 
-enum err smallfile_save(const struct smallfile *f, struct disk *d, const void *message, struct why *why) {
+enum err small_file_save(const struct small_file *f, struct disk *d, const void *message, struct why *why) {
     struct buf body, out;
-    buf_init(&body, SMALLFILE_BYTES_MAX);
-    buf_init(&out, SMALLFILE_BYTES_MAX);
+    buf_init(&body, SMALL_FILE_BYTES_MAX);
+    buf_init(&out, SMALL_FILE_BYTES_MAX);
     tlv_encode(f->desc, message, &body);
     buf_put(&out, f->magic, MAGIC_BYTES);
     buf_put_u32(&out, crc32c(0, body.at, body.len));
     buf_put_slice(&out, buf_slice(&body));
     ENSURE(!body.full && !out.full);
-    enum err e = smallfile_replace(d, f->name, buf_slice(&out), why);
+    enum err e = small_file_replace(d, f->name, buf_slice(&out), why);
     buf_fini(&body);
     buf_fini(&out);
     return e;
 }
 
-static enum err parse(const struct smallfile *f, struct slice bytes, struct arena *arena, void *ret, struct why *why) {
+static enum err parse(const struct small_file *f, struct slice bytes, struct arena *arena, void *ret, struct why *why) {
     struct cursor c = cursor_of(bytes);
     struct slice magic = cursor_bytes(&c, MAGIC_BYTES);
     uint32_t crc = cursor_u32(&c);
@@ -52,16 +52,16 @@ static enum err parse(const struct smallfile *f, struct slice bytes, struct aren
     return e == ERR_OK ? ERR_OK : why_wrap(why, ERR_CORRUPT, "%s", f->name);
 }
 
-enum err smallfile_load(const struct smallfile *f, struct disk *d, struct arena *arena, void *ret, struct why *why) {
+enum err small_file_load(const struct small_file *f, struct disk *d, struct arena *arena, void *ret, struct why *why) {
     disk_file file;
     uint64_t bytes = 0;
     size_t got = 0;
     struct buf all;
     enum err e = d->ops->open(d, f->name, DISK_READ, &file, why);
     if (e != ERR_OK) return e;
-    buf_init(&all, SMALLFILE_BYTES_MAX);
+    buf_init(&all, SMALL_FILE_BYTES_MAX);
     e = d->ops->size(d, file, &bytes, why);
-    if (e == ERR_OK && bytes > SMALLFILE_BYTES_MAX) e = why_set(why, ERR_CORRUPT, "%s", f->damaged);
+    if (e == ERR_OK && bytes > SMALL_FILE_BYTES_MAX) e = why_set(why, ERR_CORRUPT, "%s", f->damaged);
     if (e == ERR_OK) e = diskio_read(d, file, 0, buf_space(&all, (size_t)bytes), (size_t)bytes, &got, why);
     d->ops->close(d, file);
     if (e == ERR_OK) e = parse(f, arena_slice(arena, slice_of(all.at, got)), arena, ret, why);

@@ -7,20 +7,20 @@
 #include "disk.h"
 #include "tlv.h"
 
-#define SMALLFILE_BYTES_MAX (16u << 20)
+#define SMALL_FILE_BYTES_MAX (16u << 20)
 
-struct smallfile {
+struct small_file {
     const char *name;
     const char *magic; /* eight bytes */
     const struct tlv_desc *desc;
     const char *damaged; /* what to tell who finds it damaged */
 };
 
-CHECKED enum err smallfile_save(const struct smallfile *f, struct disk *d, const void *message, struct why *why);
+CHECKED enum err small_file_save(const struct small_file *f, struct disk *d, const void *message, struct why *why);
 /* ERR_NOT_FOUND: there is none. */
-CHECKED enum err smallfile_load(const struct smallfile *f, struct disk *d, struct arena *arena, void *ret,
-                                struct why *why);
+CHECKED enum err small_file_load(const struct small_file *f, struct disk *d, struct arena *arena, void *ret,
+                                 struct why *why);
 /* Any bytes, in the same way. */
-CHECKED enum err smallfile_replace(struct disk *d, const char *name, struct slice bytes, struct why *why);
+CHECKED enum err small_file_replace(struct disk *d, const char *name, struct slice bytes, struct why *why);
 
 #endif

@@ -19,8 +19,8 @@ static void mark(struct server *s, struct slice tenant, struct slice hash) {
     blob_hash h;
     if (hash.len != DIGEST_BYTES) return;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    blobs_mark(s->vault.blobs, tenant, &h);
-    if (!slice_eq(tenant, SLICE(TENANT_STANDARD))) blobs_mark(s->vault.blobs, SLICE(TENANT_STANDARD), &h);
+    blobs_mark(s->store.blobs, tenant, &h);
+    if (!slice_eq(tenant, SLICE(TENANT_STANDARD))) blobs_mark(s->store.blobs, SLICE(TENANT_STANDARD), &h);
 }
 
 static void mark_body(struct server *s, struct slice tenant, struct slice body) {
@@ -49,19 +49,19 @@ static void mark_job(struct server *s, struct slice tenant, const struct job_vie
     mark_artifacts(s, tenant, job->artifacts);
 }
 
-void sweep_event(struct server *s, const struct effect *e) {
+void blob_gc_event(struct server *s, const struct effect *e) {
     const struct event *v = &e->as.event;
     struct flow_view flow;
     struct job_view job;
-    if (s->sweep.phase == SWEEP_IDLE || v->kind != EVENT_JOB || v->to != JOB_SUCCEEDED) return;
+    if (s->blob_gc.phase == BLOB_GC_IDLE || v->kind != EVENT_JOB || v->to != JOB_SUCCEEDED) return;
     if (view_flow(server_state(s), v->job.flow, &flow) && view_job(server_state(s), v->job, &job))
         mark_job(s, flow.tenant, &job);
 }
 
 /* ---- walking ---- */
 
-static void enter(struct server *s, enum sweep_phase phase) {
-    struct sweep *x = &s->sweep;
+static void enter(struct server *s, enum blob_gc_phase phase) {
+    struct blob_gc *x = &s->blob_gc;
     x->phase = phase;
     x->at = 0;
     x->flow = 0;
@@ -69,7 +69,7 @@ static void enter(struct server *s, enum sweep_phase phase) {
 
 /* The children of a foreach job that have begun, some of them; true when it was the last. */
 static bool walk_children(struct server *s, const struct flow_view *flow, uint32_t *steps) {
-    struct sweep *x = &s->sweep;
+    struct blob_gc *x = &s->blob_gc;
     struct expansion_view all;
     struct job_view child;
     if (!view_expansion(server_state(s), (struct job_ref){flow->id, x->ordinal}, &all)) return true;
@@ -81,7 +81,7 @@ static bool walk_children(struct server *s, const struct flow_view *flow, uint32
 }
 
 static void walk_schedules(struct server *s) {
-    struct sweep *x = &s->sweep;
+    struct blob_gc *x = &s->blob_gc;
     struct slice tenant;
     struct tlv_list jobs = {0};
     arena_reset(&s->arena);
@@ -91,17 +91,17 @@ static void walk_schedules(struct server *s) {
         mark_body(s, tenant, list[i].body);
         mark_body(s, tenant, list[i].undo_body);
     }
-    if (x->at == 0) enter(s, SWEEP_JOBS);
+    if (x->at == 0) enter(s, BLOB_GC_JOBS);
 }
 
 static void walk_jobs(struct server *s) {
-    struct sweep *x = &s->sweep;
+    struct blob_gc *x = &s->blob_gc;
     flow_id id;
     for (uint32_t steps = STEPS_PER_PASS, next; steps > 0; x->at = next) {
         struct flow_view flow;
         next = view_flow_next(server_state(s), x->at, &id);
         if (next == 0) {
-            enter(s, SWEEP_MEMOS);
+            enter(s, BLOB_GC_MEMOS);
             return;
         }
         steps--;
@@ -120,12 +120,12 @@ static void walk_jobs(struct server *s) {
 }
 
 static void walk_memos(struct server *s) {
-    struct sweep *x = &s->sweep;
+    struct blob_gc *x = &s->blob_gc;
     struct memo_view memo;
     for (uint32_t steps = STEPS_PER_PASS; steps > 0; steps--) {
         x->at = view_memo_next(server_state(s), x->at, &memo);
         if (x->at == 0) {
-            enter(s, SWEEP_KEYS);
+            enter(s, BLOB_GC_KEYS);
             return;
         }
         arena_reset(&s->arena);
@@ -144,7 +144,7 @@ static void mark_key(void *ctx, const struct item_view *item) {
     size_t prefix = strlen(KEY_PREFIX);
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
-    bool is_file = k->server->sweep.prefix > 0; /* whose values say which blob they are */
+    bool is_file = k->server->blob_gc.prefix > 0; /* whose values say which blob they are */
     if (is_file ? item->value.len < 2 * DIGEST_BYTES : item->key.len != prefix + 2 * DIGEST_BYTES) return;
     snprintf(text, sizeof text, "%.*s", (int)(2 * DIGEST_BYTES), is_file ? item->value.ptr : item->key.ptr + prefix);
     for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
@@ -156,13 +156,13 @@ static void mark_key(void *ctx, const struct item_view *item) {
 }
 
 static void walk_keys(struct server *s) {
-    struct sweep *x = &s->sweep;
+    struct blob_gc *x = &s->blob_gc;
     struct keys k = {.server = s};
     struct slice last = {0};
     uint32_t at = view_tenant_next(server_state(s), x->at, &k.tenant);
     if (at == 0) {
         x->lsn = engine_lsn(s->engine);
-        enter(s, SWEEP_DURABLE);
+        enter(s, BLOB_GC_DURABLE);
         return;
     }
     static const char *const prefixes[] = {KEY_PREFIX, TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX};
@@ -182,44 +182,44 @@ static void walk_keys(struct server *s) {
 /* ---- turns ---- */
 
 static void drop(struct server *s) {
-    struct sweep *x = &s->sweep;
-    if (!blobs_sweep_step(s->vault.blobs, DROPS_PER_PASS, &x->dropped)) return;
+    struct blob_gc *x = &s->blob_gc;
+    if (!blobs_sweep_step(s->store.blobs, DROPS_PER_PASS, &x->dropped)) return;
     if (x->dropped > 0)
         server_log(s, SERVER_INFO, "sweep", "%llu blobs are gone: nothing named them", (unsigned long long)x->dropped);
     x->total_dropped += x->dropped;
     x->due_ms = s->now_ms + s->limits->blob_sweep_ms;
-    enter(s, SWEEP_IDLE);
+    enter(s, BLOB_GC_IDLE);
 }
 
-void sweep_turn(struct server *s) {
-    struct sweep *x = &s->sweep;
+void blob_gc_step(struct server *s) {
+    struct blob_gc *x = &s->blob_gc;
     switch (x->phase) {
-    case SWEEP_IDLE:
+    case BLOB_GC_IDLE:
         if (s->now_ms < x->due_ms) return;
         x->dropped = 0;
-        blobs_sweep_begin(s->vault.blobs);
-        enter(s, SWEEP_SCHEDULES);
+        blobs_sweep_begin(s->store.blobs);
+        enter(s, BLOB_GC_SCHEDULES);
         return;
-    case SWEEP_SCHEDULES: walk_schedules(s); return;
-    case SWEEP_JOBS: walk_jobs(s); return;
-    case SWEEP_MEMOS: walk_memos(s); return;
-    case SWEEP_KEYS: walk_keys(s); return;
-    case SWEEP_DURABLE:
-        if (engine_durable_lsn(s->engine) >= x->lsn) enter(s, SWEEP_DROP);
+    case BLOB_GC_SCHEDULES: walk_schedules(s); return;
+    case BLOB_GC_JOBS: walk_jobs(s); return;
+    case BLOB_GC_MEMOS: walk_memos(s); return;
+    case BLOB_GC_KEYS: walk_keys(s); return;
+    case BLOB_GC_DURABLE:
+        if (engine_durable_lsn(s->engine) >= x->lsn) enter(s, BLOB_GC_DROP);
         return;
-    case SWEEP_DROP: drop(s); return;
+    case BLOB_GC_DROP: drop(s); return;
     }
 }
 
-int64_t sweep_next(struct server *s) {
-    if (s->sweep.phase == SWEEP_IDLE) return s->sweep.due_ms;
-    return s->sweep.phase == SWEEP_DURABLE ? INT64_MAX : s->now_ms; /* an append that ends wakes us */
+int64_t blob_gc_next(struct server *s) {
+    if (s->blob_gc.phase == BLOB_GC_IDLE) return s->blob_gc.due_ms;
+    return s->blob_gc.phase == BLOB_GC_DURABLE ? INT64_MAX : s->now_ms; /* an append that ends wakes us */
 }
 
-void sweep_init(struct server *s) {
-    s->sweep = (struct sweep){.due_ms = s->world.clock->mono(s->world.clock).ms + s->limits->blob_sweep_ms};
+void blob_gc_init(struct server *s) {
+    s->blob_gc = (struct blob_gc){.due_ms = s->world.clock->mono(s->world.clock).ms + s->limits->blob_sweep_ms};
 }
 
-void sweep_fini(struct server *s) {
-    bytes_free(s->sweep.key_after);
+void blob_gc_fini(struct server *s) {
+    bytes_free(s->blob_gc.key_after);
 }

@@ -9,7 +9,7 @@
  * Why walking in slices is safe while the state goes on: a name comes into the state by a submit, an end or a put, and
  * each of them marks the blob on the spot (blobs_touch); or it is copied: from a schedule to a flow that it fires, from
  * a job to a kept result, or back. Schedules are walked first (one that is set later was marked then), jobs before kept
- * results, and a job that succeeds while the walk is under way is marked then (sweep_event), so no copy escapes.
+ * results, and a job that succeeds while the walk is under way is marked then (blob_gc_event), so no copy escapes.
  * Nothing is dropped before the state that was walked is durable: a flow that is forgotten must not come back from the
  * journal without its blobs. */
 #ifndef REEVE_BLOB_GC_H
@@ -22,10 +22,18 @@ struct server;
 struct effect;
 struct bytes;
 
-enum sweep_phase { SWEEP_IDLE, SWEEP_SCHEDULES, SWEEP_JOBS, SWEEP_MEMOS, SWEEP_KEYS, SWEEP_DURABLE, SWEEP_DROP };
+enum blob_gc_phase {
+    BLOB_GC_IDLE,
+    BLOB_GC_SCHEDULES,
+    BLOB_GC_JOBS,
+    BLOB_GC_MEMOS,
+    BLOB_GC_KEYS,
+    BLOB_GC_DURABLE,
+    BLOB_GC_DROP
+};
 
-struct sweep {
-    enum sweep_phase phase;
+struct blob_gc {
+    enum blob_gc_phase phase;
     int64_t due_ms;          /* monotonic: when the next one begins */
     uint32_t at;             /* which flow, kept result or tenant; see view.h */
     uint64_t flow;           /* the one it is in the middle of; by the next turn it may be gone */
@@ -36,10 +44,10 @@ struct sweep {
     uint64_t dropped, total_dropped;
 };
 
-void sweep_init(struct server *s);
-void sweep_fini(struct server *s);
-void sweep_turn(struct server *s); /* after a pass */
-void sweep_event(struct server *s, const struct effect *e);
-int64_t sweep_next(struct server *s); /* monotonic: when a pass is due */
+void blob_gc_init(struct server *s);
+void blob_gc_fini(struct server *s);
+void blob_gc_step(struct server *s); /* after a pass */
+void blob_gc_event(struct server *s, const struct effect *e);
+int64_t blob_gc_next(struct server *s); /* monotonic: when a pass is due */
 
 #endif

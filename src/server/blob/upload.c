@@ -78,13 +78,13 @@ enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes,
     if (bytes > (uint64_t)s->limits->blob_bytes_max)
         return why_set(why, ERR_LIMIT, "the blob has %llu bytes, more than %lld (blob_bytes_max)",
                        (unsigned long long)bytes, (long long)s->limits->blob_bytes_max);
-    blobs_share(s->vault.blobs, has_tenants(s));
-    e = blobs_admit(s->vault.blobs, stream_tenant(n), bytes, why);
+    blobs_share(s->store.blobs, has_tenants(s));
+    e = blobs_admit(s->store.blobs, stream_tenant(n), bytes, why);
     if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);
     if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
     struct upload *u = pool_at(&x->uploads, index);
-    e = blob_put_begin(s->vault.blobs, stream_tenant(n), &u->put, why);
+    e = blob_put_begin(s->store.blobs, stream_tenant(n), &u->put, why);
     if (e != ERR_OK) {
         pool_free(&x->uploads, index);
         return e;
@@ -150,8 +150,8 @@ void stream_blob_begin(struct server *s, struct request *r) {
     uint64_t bytes = 0;
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
-        if (blobs_touch(s->vault.blobs, stream_tenant(r->session), &hash) &&
-            blobs_stat(s->vault.blobs, stream_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
+        if (blobs_touch(s->store.blobs, stream_tenant(r->session), &hash) &&
+            blobs_stat(s->store.blobs, stream_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
             struct wire_blob_state got = {.offset = bytes, .stored = true, .hash = m->hash};
             session_answer(s, r->session, r->id, WIRE_BLOB_STATE, &got);
             return;

@@ -11,15 +11,15 @@
 #define PASS_MS_MAX 2          /* whatever they are: one may take longer, not many */
 #define RETRY_MS 1000
 #define TOKEN_BIT (1ull << 63)
-#define JUDGE_ARENA_MAX ((size_t)4 << 30) /* job_scope.c bounds what goes in */
+#define EVALUATOR_ARENA_MAX ((size_t)4 << 30) /* job_scope.c bounds what goes in */
 
-struct judge_later {
+struct evaluator_later {
     struct question_effect question;
     int64_t at_ms;
     struct bytes *reason; /* NULL: evaluated again; else it has failed, and this is why */
 };
 
-struct judge_writing {
+struct evaluator_writing {
     struct question_effect question;
     struct items_put put;
     uint32_t count;
@@ -36,31 +36,31 @@ struct hearing {
     struct arena *arena;
 };
 
-void judge_init(struct server *s) {
-    vec_init(&s->judge.asked, sizeof(struct question_effect));
-    vec_init(&s->judge.later, sizeof(struct judge_later));
-    vec_init(&s->judge.writing, sizeof(struct judge_writing));
-    arena_init(&s->judge.arena, 65536, JUDGE_ARENA_MAX);
+void evaluator_init(struct server *s) {
+    vec_init(&s->evaluator.asked, sizeof(struct question_effect));
+    vec_init(&s->evaluator.later, sizeof(struct evaluator_later));
+    vec_init(&s->evaluator.writing, sizeof(struct evaluator_writing));
+    arena_init(&s->evaluator.arena, 65536, EVALUATOR_ARENA_MAX);
 }
 
-void judge_fini(struct server *s) {
-    for (uint32_t i = 0; i < s->judge.later.count; i++)
-        bytes_free(((struct judge_later *)vec_at(&s->judge.later, i))->reason);
-    for (uint32_t i = 0; i < s->judge.writing.count; i++)
-        items_put_end(&((struct judge_writing *)vec_at(&s->judge.writing, i))->put);
-    vec_fini(&s->judge.asked);
-    vec_fini(&s->judge.later);
-    vec_fini(&s->judge.writing);
-    arena_fini(&s->judge.arena);
+void evaluator_fini(struct server *s) {
+    for (uint32_t i = 0; i < s->evaluator.later.count; i++)
+        bytes_free(((struct evaluator_later *)vec_at(&s->evaluator.later, i))->reason);
+    for (uint32_t i = 0; i < s->evaluator.writing.count; i++)
+        items_put_end(&((struct evaluator_writing *)vec_at(&s->evaluator.writing, i))->put);
+    vec_fini(&s->evaluator.asked);
+    vec_fini(&s->evaluator.later);
+    vec_fini(&s->evaluator.writing);
+    arena_fini(&s->evaluator.arena);
 }
 
-void judge_question(struct server *s, const struct question_effect *q) {
+void evaluator_question(struct server *s, const struct question_effect *q) {
     if (q->gate != GATE_CONDITION && q->gate != GATE_EXPANSION && q->gate != GATE_RENDER) return;
-    *(struct question_effect *)vec_push(&s->judge.asked) = *q;
+    *(struct question_effect *)vec_push(&s->evaluator.asked) = *q;
 }
 
 static void try_later(struct server *s, const struct question_effect *q) {
-    *(struct judge_later *)vec_push(&s->judge.later) = (struct judge_later){*q, s->now_ms + RETRY_MS, NULL};
+    *(struct evaluator_later *)vec_push(&s->evaluator.later) = (struct evaluator_later){*q, s->now_ms + RETRY_MS, NULL};
 }
 
 /* ---- verdicts ---- */
@@ -81,7 +81,7 @@ static void fail(struct server *s, const struct question_view *q, struct slice r
 
 /* ---- the three kinds of questions ---- */
 
-static enum err judge_condition(struct hearing *h, struct why *why) {
+static enum err evaluator_condition(struct hearing *h, struct why *why) {
     struct expr_input in = {.name = "when", .text = h->run.when, .scope = &h->scope, .limits = h->s->limits};
     bool holds = true;
     enum err e = h->run.when.len > 0 ? expr_truth(&in, &holds, why) : ERR_OK;
@@ -93,7 +93,7 @@ static enum err judge_condition(struct hearing *h, struct why *why) {
 }
 
 /* The items become a blob first; the verdict that names it follows when that is on disk. */
-static enum err judge_expansion(struct hearing *h, struct why *why) {
+static enum err evaluator_expansion(struct hearing *h, struct why *why) {
     struct server *s = h->s;
     struct expr_input in = {.name = "foreach", .text = h->run.foreach, .scope = &h->scope, .limits = s->limits};
     struct buf body;
@@ -108,10 +108,10 @@ static enum err judge_expansion(struct hearing *h, struct why *why) {
         server_command(s, (conn_id){0}, 0, &cmd);
         return ERR_OK;
     }
-    struct judge_writing w = {.question = {h->question.id, h->question.revision, h->question.gate, h->question.job},
-                              .count = count};
+    struct evaluator_writing w = {.question = {h->question.id, h->question.revision, h->question.gate, h->question.job},
+                                  .count = count};
     e = items_put_begin(s, h->flow.tenant, &body, &w.put, why);
-    if (e == ERR_OK) *(struct judge_writing *)vec_push(&s->judge.writing) = w;
+    if (e == ERR_OK) *(struct evaluator_writing *)vec_push(&s->evaluator.writing) = w;
     return e;
 }
 
@@ -130,7 +130,7 @@ static struct slice rendered_key(struct hearing *h, struct slice body) {
 }
 
 /* What belongs to the items of a foreach job stays for its children. */
-static enum err judge_templates(struct hearing *h, struct why *why) {
+static enum err evaluator_templates(struct hearing *h, struct why *why) {
     struct server *s = h->s;
     unsigned stages = 0;
     enum err e = runtext_stages(&h->run, &stages, why);
@@ -170,11 +170,11 @@ static enum err hear(struct hearing *h, struct why *why) {
     if (!of_texts) asked = (struct wire_run){.params = h->run.params};
     asked.when = h->question.gate == GATE_CONDITION ? h->run.when : (struct slice){0};
     asked.foreach = h->question.gate == GATE_EXPANSION ? h->run.foreach : (struct slice){0};
-    e = jobscope_make(h->s, &h->job, &asked, h->arena, &h->scope, why);
+    e = job_scope_make(h->s, &h->job, &asked, h->arena, &h->scope, why);
     if (e != ERR_OK) return e;
-    if (h->question.gate == GATE_CONDITION) return judge_condition(h, why);
-    if (h->question.gate == GATE_EXPANSION) return judge_expansion(h, why);
-    return judge_templates(h, why);
+    if (h->question.gate == GATE_CONDITION) return evaluator_condition(h, why);
+    if (h->question.gate == GATE_EXPANSION) return evaluator_expansion(h, why);
+    return evaluator_templates(h, why);
 }
 
 /* False: it was answered, or asked anew, since. */
@@ -183,12 +183,12 @@ static bool is_open(struct server *s, const struct question_effect *q, struct qu
 }
 
 static void answer(struct server *s, const struct question_effect *q) {
-    struct hearing h = {.s = s, .arena = &s->judge.arena};
+    struct hearing h = {.s = s, .arena = &s->evaluator.arena};
     struct why why = {{0}};
     if (!is_open(s, q, &h.question) || !view_job(server_state(s), q->job, &h.job) ||
         !view_flow(server_state(s), q->job.flow, &h.flow))
         return;
-    arena_reset(&s->judge.arena);
+    arena_reset(&s->evaluator.arena);
     enum err e = hear(&h, &why);
     if (err_is_retryable(e))
         try_later(s, q);
@@ -207,8 +207,8 @@ static enum err check_parent(void *ctx, enum runtext_where where, struct slice n
     return why_set(why, ERR_INVALID, "it uses what `%.*s` leaves, so that must be one of its parents", SLICE_FMT(name));
 }
 
-enum err judge_check(struct server *s, const struct job_spec *job, const struct options *o, const struct wire_run *run,
-                     struct why *why) {
+enum err evaluator_check(struct server *s, const struct job_spec *job, const struct options *o,
+                         const struct wire_run *run, struct why *why) {
     unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
     struct job_spec copy = *job; /* only looked at */
     if (!(o->gates & asked)) return ERR_OK;
@@ -219,10 +219,10 @@ enum err judge_check(struct server *s, const struct job_spec *job, const struct 
 /* ---- passes ---- */
 
 static void writing_turn(struct server *s) {
-    struct vec *list = &s->judge.writing;
+    struct vec *list = &s->evaluator.writing;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        struct judge_writing *w = vec_at(list, i);
+        struct evaluator_writing *w = vec_at(list, i);
         struct question_view q;
         struct why why = {{0}};
         bool durable = false, over = !is_open(s, &w->question, &q);
@@ -240,23 +240,23 @@ static void writing_turn(struct server *s) {
         if (over || durable) {
             items_put_end(&w->put);
         } else {
-            struct judge_writing moved = *w;
-            *(struct judge_writing *)vec_at(list, kept++) = moved;
+            struct evaluator_writing moved = *w;
+            *(struct evaluator_writing *)vec_at(list, kept++) = moved;
         }
     }
     list->count = kept;
 }
 
 static void later_turn(struct server *s) {
-    struct vec *list = &s->judge.later;
+    struct vec *list = &s->evaluator.later;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        struct judge_later one = *(struct judge_later *)vec_at(list, i);
+        struct evaluator_later one = *(struct evaluator_later *)vec_at(list, i);
         struct question_view q;
         if (one.at_ms > s->now_ms) {
-            *(struct judge_later *)vec_at(list, kept++) = one;
+            *(struct evaluator_later *)vec_at(list, kept++) = one;
         } else if (one.reason == NULL) {
-            *(struct question_effect *)vec_push(&s->judge.asked) = one.question;
+            *(struct question_effect *)vec_push(&s->evaluator.asked) = one.question;
         } else {
             if (is_open(s, &one.question, &q)) fail(s, &q, bytes_slice(one.reason));
             bytes_free(one.reason);
@@ -265,8 +265,8 @@ static void later_turn(struct server *s) {
     list->count = kept;
 }
 
-void judge_turn(struct server *s) {
-    struct judge *x = &s->judge;
+void evaluator_step(struct server *s) {
+    struct evaluator *x = &s->evaluator;
     struct clock *c = s->world.clock;
     writing_turn(s);
     later_turn(s);
@@ -280,23 +280,23 @@ void judge_turn(struct server *s) {
 
 /* What was not taken for want of room is evaluated again; what will never be taken (too many children) fails, in the
  * next pass. */
-void judge_answered(struct server *s, uint64_t token, const struct reply *reply) {
+void evaluator_answered(struct server *s, uint64_t token, const struct reply *reply) {
     struct question_view q;
     if (reply->err == ERR_OK || reply->err == ERR_STALE || reply->err == ERR_NOT_FOUND) return;
     if (!view_question(server_state(s), (question_id){token & ~TOKEN_BIT}, &q)) return;
-    struct judge_later *x = vec_push(&s->judge.later);
-    *x = (struct judge_later){{q.id, q.revision, q.gate, q.job}, s->now_ms + RETRY_MS, NULL};
+    struct evaluator_later *x = vec_push(&s->evaluator.later);
+    *x = (struct evaluator_later){{q.id, q.revision, q.gate, q.job}, s->now_ms + RETRY_MS, NULL};
     if (err_is_retryable(reply->err)) return;
     x->at_ms = s->now_ms;
     x->reason = bytes_new(slice_str(reply->why.text));
 }
 
-int64_t judge_next(struct server *s) {
-    const struct judge *x = &s->judge;
+int64_t evaluator_next(struct server *s) {
+    const struct evaluator *x = &s->evaluator;
     int64_t next = TIME_NEVER;
     if (x->asked_at < x->asked.count) return s->now_ms;
     for (uint32_t i = 0; i < x->later.count; i++) {
-        const struct judge_later *one = vec_at(&x->later, i);
+        const struct evaluator_later *one = vec_at(&x->later, i);
         if (one->at_ms < next) next = one->at_ms;
     }
     if (x->writing.count > 0 && s->now_ms + RETRY_MS < next) next = s->now_ms + RETRY_MS; /* a flush wakes us sooner */

@@ -12,7 +12,7 @@
 
 struct server;
 
-struct judge {
+struct evaluator {
     struct vec asked;   /* struct question_effect */
     uint32_t asked_at;  /* the next of them */
     struct vec later;   /* struct judge_later */
@@ -21,20 +21,22 @@ struct judge {
 };
 
 /* A token of ours, not of a call. */
-static inline bool judge_is_token(uint64_t token) { return token >> 63 != 0; }
+static inline bool evaluator_is_token(uint64_t token) {
+    return token >> 63 != 0;
+}
 
 /* Whether what such a job would ask can be answered at all: refused at the door, not when its parents are done. */
 struct wire_run;
 struct options;
 struct job_spec;
-CHECKED enum err judge_check(struct server *s, const struct job_spec *job, const struct options *o,
-                             const struct wire_run *run, struct why *why);
+CHECKED enum err evaluator_check(struct server *s, const struct job_spec *job, const struct options *o,
+                                 const struct wire_run *run, struct why *why);
 
-void judge_init(struct server *s);
-void judge_fini(struct server *s);
-void judge_question(struct server *s, const struct question_effect *q);
-void judge_turn(struct server *s); /* inside a pass */
-void judge_answered(struct server *s, uint64_t token, const struct reply *reply);
-int64_t judge_next(struct server *s); /* monotonic; when it wants a pass */
+void evaluator_init(struct server *s);
+void evaluator_fini(struct server *s);
+void evaluator_question(struct server *s, const struct question_effect *q);
+void evaluator_step(struct server *s); /* inside a pass */
+void evaluator_answered(struct server *s, uint64_t token, const struct reply *reply);
+int64_t evaluator_next(struct server *s); /* monotonic; when it wants a pass */
 
 #endif

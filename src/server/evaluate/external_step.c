@@ -14,7 +14,7 @@ static const struct wire_step *step_of(const struct wire_run *run, uint32_t begu
 }
 
 static void refuse(struct server *s, struct wire_assignment *ret, const char *text) {
-    ret->refusal = arena_slice(&s->show, slice_str(text));
+    ret->refusal = arena_slice(&s->frame_arena, slice_str(text));
     ret->body = (struct slice){0};
 }
 
@@ -25,8 +25,9 @@ static void put_callback(struct server *s, const struct attempt_effect *a, const
                          .number = a->attempt,
                          .expires_ms =
                              engine_now(s->engine).ms + job->options->run_timeout_ms + job->options->approval_ms};
-    char *token = arena_alloc(&s->show, CALLBACK_TOKEN_BYTES), *url = arena_alloc(&s->show, CALLBACK_URL_BYTES);
-    struct wire_pair *env = ARENA_ARRAY(&s->show, struct wire_pair, 2);
+    char *token = arena_alloc(&s->frame_arena, CALLBACK_TOKEN_BYTES),
+         *url = arena_alloc(&s->frame_arena, CALLBACK_URL_BYTES);
+    struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, 2);
     callback_make(s, &c, token);
     callback_url(s, token, url);
     env[0] = (struct wire_pair){SLICE("REEVE_CALLBACK_TOKEN"), slice_str(token)};
@@ -34,11 +35,11 @@ static void put_callback(struct server *s, const struct attempt_effect *a, const
     ret->env = (struct tlv_list){env, url[0] != 0 ? 2 : 1};
 }
 
-void errand_fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
-                 struct wire_assignment *ret) {
+void external_step_fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
+                        struct wire_assignment *ret) {
     struct wire_run run;
     struct why why = {{0}};
-    enum err e = tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &why);
+    enum err e = tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &why);
     const struct wire_step *step = e == ERR_OK ? step_of(&run, job->begun) : NULL;
     if (step == NULL) {
         refuse(s, ret, e == ERR_OK ? "the external job has nothing to do on a worker" : why.text);
@@ -53,7 +54,7 @@ void errand_fill(struct server *s, const struct attempt_effect *a, const struct 
     struct buf body;
     buf_init(&body, WIRE_BODY_MAX * 2);
     tlv_encode(&wire_run_desc, &run, &body);
-    ret->body = arena_slice(&s->show, buf_slice(&body));
+    ret->body = arena_slice(&s->frame_arena, buf_slice(&body));
     ret->kind = run.http.count > 0 ? WIRE_JOB_HTTP : WIRE_JOB_COMMAND;
     buf_fini(&body);
     if (is_begin) put_callback(s, a, job, ret);
@@ -104,7 +105,7 @@ static void judge_poll(struct server *s, struct arena *arena, const struct wire_
         not_yet(a);
 }
 
-void errand_ended(struct server *s, struct arena *arena, struct cmd_attempt *a) {
+void external_step_ended(struct server *s, struct arena *arena, struct cmd_attempt *a) {
     struct job_view job;
     struct wire_run run;
     struct why ignored;
@@ -114,7 +115,7 @@ void errand_ended(struct server *s, struct arena *arena, struct cmd_attempt *a) 
     const struct wire_step *step = step_of(&run, job.begun);
     if (step == NULL) return;
     bool is_begin = run.submit.count > 0 && step == run.submit.at;
-    bool says_later = a->outcome == OUTCOME_EXIT && a->exit_code == ERRAND_AGAIN_EXIT && step->http.count == 0;
+    bool says_later = a->outcome == OUTCOME_EXIT && a->exit_code == EXTERNAL_STEP_AGAIN_EXIT && step->http.count == 0;
     if (is_begin && a->outcome == OUTCOME_OK)
         not_yet(a);
     else if (!is_begin && says_later)

@@ -6,12 +6,12 @@
 
 #include "server_impl.h"
 
-#define ERRAND_AGAIN_EXIT 75u /* EX_TEMPFAIL: how a poll that is a command says "not yet" */
+#define EXTERNAL_STEP_AGAIN_EXIT 75u /* EX_TEMPFAIL: how a poll that is a command says "not yet" */
 
 /* Body, kind and environment of the attempt. */
-void errand_fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
-                 struct wire_assignment *ret);
+void external_step_fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
+                        struct wire_assignment *ret);
 /* What the end of the attempt means: sets `again`, or turns the outcome round. */
-void errand_ended(struct server *s, struct arena *arena, struct cmd_attempt *a);
+void external_step_ended(struct server *s, struct arena *arena, struct cmd_attempt *a);
 
 #endif

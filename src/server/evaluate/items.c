@@ -38,7 +38,7 @@ enum err items_blob_read(struct server *s, struct slice tenant, struct slice has
     memcpy(h.at, hash.ptr, sizeof h.at);
     for (;;) {
         struct slice piece = {0};
-        enum err e = blobs_read(s->vault.blobs, &s->streams.blob_reader, tenant, &h, at, &piece, why);
+        enum err e = blobs_read(s->store.blobs, &s->streams.blob_reader, tenant, &h, at, &piece, why);
         if (e != ERR_OK) return e;
         if (piece.len == 0) return ERR_OK;
         buf_put_slice(out, piece);
@@ -123,8 +123,8 @@ enum err items_put_begin(struct server *s, struct slice tenant, struct buf *body
                          struct why *why) {
     *ret = (struct items_put){.body = *body};
     enum err e = body->len <= BLOB_SMALL_BYTES
-                     ? blobs_put(s->vault.blobs, tenant, buf_slice(body), &ret->hash, &ret->ticket, why)
-                     : blob_put_begin(s->vault.blobs, tenant, &ret->put, why);
+                     ? blobs_put(s->store.blobs, tenant, buf_slice(body), &ret->hash, &ret->ticket, why)
+                     : blob_put_begin(s->store.blobs, tenant, &ret->put, why);
     if (e != ERR_OK) items_put_end(ret);
     return e;
 }
@@ -133,7 +133,7 @@ enum err items_put_step(struct server *s, struct items_put *p, bool *ret_durable
     enum err e = ERR_OK;
     uint64_t bytes;
     if (p->put == NULL) {
-        *ret_durable = blobs_durable(s->vault.blobs) >= p->ticket;
+        *ret_durable = blobs_durable(s->store.blobs) >= p->ticket;
         return ERR_OK;
     }
     while (e == ERR_OK && p->given < p->body.len) {

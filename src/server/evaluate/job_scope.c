@@ -19,7 +19,7 @@ static void flow_write(struct server *s, const struct flow_view *flow, struct ar
     json_init(&j, out);
     json_object(&j);
     json_key(&j, "id");
-    json_text(&j, show_flow_name(s, flow->id));
+    json_text(&j, server_view_flow_name(s, flow->id));
     json_key(&j, "name");
     json_text(&j, flow->name);
     json_key(&j, "labels");
@@ -111,8 +111,8 @@ static enum err children_read(struct server *s, struct slice tenant, struct job_
     return e == ERR_OK && !any ? ERR_NOT_FOUND : e;
 }
 
-enum err jobscope_children(struct server *s, struct job_ref ref, uint32_t count_max, size_t bytes_max,
-                           struct arena *arena, struct slice *ret, struct why *why) {
+enum err job_scope_children(struct server *s, struct job_ref ref, uint32_t count_max, size_t bytes_max,
+                            struct arena *arena, struct slice *ret, struct why *why) {
     struct expansion_view x;
     struct flow_view flow;
     struct buf out;
@@ -131,7 +131,7 @@ static enum err outputs_of(struct server *s, struct slice tenant, const struct j
     size_t most = (size_t)s->limits->json_bytes_max;
     struct expansion_view x;
     if (view_expansion(server_state(s), parent->ref, &x)) {
-        enum err e = jobscope_children(s, parent->ref, UINT32_MAX, most, arena, ret, why);
+        enum err e = job_scope_children(s, parent->ref, UINT32_MAX, most, arena, ret, why);
         return e == ERR_NOT_FOUND ? ERR_OK : e;
     }
     buf_init(&out, most);
@@ -167,8 +167,8 @@ static enum err parents_of(struct server *s, const struct flow_view *flow, const
     return ERR_OK;
 }
 
-enum err jobscope_make(struct server *s, const struct job_view *job, const struct wire_run *run, struct arena *arena,
-                       struct scope *ret, struct why *why) {
+enum err job_scope_make(struct server *s, const struct job_view *job, const struct wire_run *run, struct arena *arena,
+                        struct scope *ret, struct why *why) {
     struct flow_view flow;
     *ret = (struct scope){.params = run->params};
     if (!view_flow(server_state(s), job->ref.flow, &flow)) return why_set(why, ERR_NOT_FOUND, "its flow is gone");
@@ -182,11 +182,11 @@ enum err jobscope_make(struct server *s, const struct job_view *job, const struc
 
 static enum err child_render(struct server *s, const struct job_view *child, struct wire_run *run, struct slice item,
                              struct arena *arena, struct slice *ret_body, struct why *why) {
-    struct arena *scratch = &s->judge.arena;
+    struct arena *scratch = &s->evaluator.arena;
     struct scope scope;
     struct buf out;
     run->when = run->foreach = (struct slice){0}; /* answered before */
-    enum err e = jobscope_make(s, child, run, scratch, &scope, why);
+    enum err e = job_scope_make(s, child, run, scratch, &scope, why);
     scope.item = item;
     scope.index = child->item;
     struct template_fill how = {.scope = &scope, .limits = s->limits, .stage = STAGE_CHILD, .is_last = true};
@@ -203,9 +203,9 @@ static enum err child_render(struct server *s, const struct job_view *child, str
     return e;
 }
 
-enum err jobscope_child(struct server *s, const struct job_view *child, struct arena *arena, struct slice *ret_body,
-                        struct slice *ret_item, struct why *why) {
-    struct arena *scratch = &s->judge.arena;
+enum err job_scope_child(struct server *s, const struct job_view *child, struct arena *arena, struct slice *ret_body,
+                         struct slice *ret_item, struct why *why) {
+    struct arena *scratch = &s->evaluator.arena;
     struct wire_run run;
     struct flow_view flow = {0};
     unsigned stages = 0;

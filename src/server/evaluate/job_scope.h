@@ -9,16 +9,16 @@
 
 /* Only parents that the expressions and templates of `run` name are looked at. Of a foreach job the outputs are the
  * list of what its children left, null for those that left nothing. Everything is in the arena or in the state. */
-CHECKED enum err jobscope_make(struct server *s, const struct job_view *job, const struct wire_run *run,
-                               struct arena *arena, struct scope *ret, struct why *why);
+CHECKED enum err job_scope_make(struct server *s, const struct job_view *job, const struct wire_run *run,
+                                struct arena *arena, struct scope *ret, struct why *why);
 /* What the children of a foreach job left, as a JSON list. ERR_NOT_FOUND: the job is none, none left anything, or there
  * are more than `count_max`. */
-CHECKED enum err jobscope_children(struct server *s, struct job_ref ref, uint32_t count_max, size_t bytes_max,
-                                   struct arena *arena, struct slice *ret, struct why *why);
+CHECKED enum err job_scope_children(struct server *s, struct job_ref ref, uint32_t count_max, size_t bytes_max,
+                                    struct arena *arena, struct slice *ret, struct why *why);
 
 /* The `run` message of a child with its item filled in, and the item as text; both in the arena, *ret_body unchanged
  * when it names no item. */
-CHECKED enum err jobscope_child(struct server *s, const struct job_view *child, struct arena *arena,
-                                struct slice *ret_body, struct slice *ret_item, struct why *why);
+CHECKED enum err job_scope_child(struct server *s, const struct job_view *child, struct arena *arena,
+                                 struct slice *ret_body, struct slice *ret_item, struct why *why);
 
 #endif

@@ -14,63 +14,63 @@
 #define FAILED_AGAIN_MS 1000
 #define FAILURES_MAX 3u
 
-void catchup_init(struct server *s) {
-    buf_init(&s->herald.catchup.in, IN_BYTES_MAX);
+void backfill_init(struct server *s) {
+    buf_init(&s->subscribers.backfill.in, IN_BYTES_MAX);
 }
 
-void catchup_fini(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
-    if (c->recall.v != 0) s->world.recaller->ops->stop(s->world.recaller, c->recall);
-    tape_block_free(c->block);
+void backfill_fini(struct server *s) {
+    struct backfill *c = &s->subscribers.backfill;
+    if (c->recall.v != 0) s->world.replayer->ops->stop(s->world.replayer, c->recall);
+    event_block_free(c->block);
     buf_fini(&c->in);
 }
 
 /* ---- who ---- */
 
-static bool is_waiting(struct server *s, const struct follower *f) {
-    return f->is_behind && herald_may_send(s, f);
+static bool is_waiting(struct server *s, const struct subscriber *f) {
+    return f->is_behind && subscribers_may_send(s, f);
 }
 
 /* The reader has not passed it. */
-static bool goes_along(const struct catchup *c, const struct follower *f) {
+static bool goes_along(const struct backfill *c, const struct subscriber *f) {
     return f->is_behind && f->is_greeted && !position_is_after(c->at, f->after);
 }
 
-typedef bool (*each_fn)(struct server *s, struct follower *f, void *ctx);
+typedef bool (*each_fn)(struct server *s, struct subscriber *f, void *ctx);
 
 /* How many of those who go along, or (along = false) of all who are behind, `fn` says yes to. */
 static uint32_t each(struct server *s, bool along, each_fn fn, void *ctx) {
-    struct herald *h = &s->herald;
+    struct subscribers *h = &s->subscribers;
     uint32_t count = 0;
     for (uint32_t i = 0; i < h->followers.count; i++) {
-        struct follower *f = vec_at(&h->followers, i);
-        if (along ? goes_along(&h->catchup, f) : f->is_behind) count += fn(s, f, ctx);
+        struct subscriber *f = vec_at(&h->followers, i);
+        if (along ? goes_along(&h->backfill, f) : f->is_behind) count += fn(s, f, ctx);
     }
     return count;
 }
 
-static bool rejoin(struct server *s, struct follower *f, void *ctx) {
+static bool rejoin(struct server *s, struct subscriber *f, void *ctx) {
     (void)ctx;
-    return herald_may_send(s, f) && herald_rejoin(s, f);
+    return subscribers_may_send(s, f) && subscribers_rejoin(s, f);
 }
 
-static bool tell_gap(struct server *s, struct follower *f, void *ctx) {
-    herald_tell_gap(s, f, *(const uint64_t *)ctx);
+static bool tell_gap(struct server *s, struct subscriber *f, void *ctx) {
+    subscribers_tell_gap(s, f, *(const uint64_t *)ctx);
     return true;
 }
 
-static bool takes(struct server *s, struct follower *f, void *ctx) {
+static bool takes(struct server *s, struct subscriber *f, void *ctx) {
     (void)ctx;
-    return herald_may_send(s, f);
+    return subscribers_may_send(s, f);
 }
 
-static bool does_not_take(struct server *s, struct follower *f, void *ctx) {
+static bool does_not_take(struct server *s, struct subscriber *f, void *ctx) {
     (void)ctx;
-    return !herald_may_send(s, f);
+    return !subscribers_may_send(s, f);
 }
 
 /* The oldest position that someone who takes what is sent waits for. */
-static bool find_oldest(struct server *s, struct follower *f, void *ctx) {
+static bool find_oldest(struct server *s, struct subscriber *f, void *ctx) {
     struct position *oldest = ctx;
     if (!is_waiting(s, f)) return false;
     if (position_is_after(*oldest, f->after)) *oldest = f->after;
@@ -79,51 +79,51 @@ static bool find_oldest(struct server *s, struct follower *f, void *ctx) {
 
 /* ---- the reader ---- */
 
-static void told(void *ctx, recall_id id, struct slice bytes) {
+static void told(void *ctx, replay_id id, struct slice bytes) {
     struct server *s = ctx;
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     if (id.v != c->recall.v) return;
     buf_put_slice(&c->in, bytes);
     ENSURE(!c->in.full); /* it rests long before */
     if (c->in.len < IN_BYTES_FULL || c->is_paused) return;
     c->is_paused = true;
-    s->world.recaller->ops->pause(s->world.recaller, id, true);
+    s->world.replayer->ops->pause(s->world.replayer, id, true);
 }
 
-static void ended(void *ctx, recall_id id) {
+static void ended(void *ctx, replay_id id) {
     struct server *s = ctx;
-    if (id.v == s->herald.catchup.recall.v) s->herald.catchup.has_ended = true;
+    if (id.v == s->subscribers.backfill.recall.v) s->subscribers.backfill.has_ended = true;
 }
 
 static void stop(struct server *s, int64_t again_ms) {
-    struct catchup *c = &s->herald.catchup;
-    if (c->recall.v != 0) s->world.recaller->ops->stop(s->world.recaller, c->recall);
-    tape_block_free(c->block);
+    struct backfill *c = &s->subscribers.backfill;
+    if (c->recall.v != 0) s->world.replayer->ops->stop(s->world.replayer, c->recall);
+    event_block_free(c->block);
     buf_fini(&c->in);
     buf_init(&c->in, IN_BYTES_MAX);
-    *c = (struct catchup){.in = c->in, .again_ms = again_ms, .failures = c->failures};
+    *c = (struct backfill){.in = c->in, .again_ms = again_ms, .failures = c->failures};
 }
 
 static void go_on(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     c->upto = engine_durable_lsn(s->engine);
-    s->world.recaller->ops->upto(s->world.recaller, c->recall, c->upto);
+    s->world.replayer->ops->upto(s->world.replayer, c->recall, c->upto);
 }
 
 /* What is not to be had by reading: those who wait go on with what is in memory. */
 static void give_up(struct server *s) {
-    uint64_t lsn = s->feed.before_lsn;
+    uint64_t lsn = s->event_ring.before_lsn;
     each(s, false, tell_gap, &lsn);
     each(s, false, rejoin, NULL);
 }
 
 static void start(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     struct position oldest = position_end_of(UINT64_MAX);
     if (s->now_ms < c->again_ms || each(s, false, find_oldest, &oldest) == 0) return;
-    struct recall_spec spec = {.after_lsn = oldest.lsn, .after_ordinal = oldest.ordinal};
-    struct recall_handler handler = {told, ended, s};
-    struct recaller *r = s->world.recaller;
+    struct replay_spec spec = {.after_lsn = oldest.lsn, .after_ordinal = oldest.ordinal};
+    struct replay_handler handler = {told, ended, s};
+    struct replayer *r = s->world.replayer;
     if (r == NULL) {
         give_up(s);
         return;
@@ -140,7 +140,7 @@ static void start(struct server *s) {
 
 /* False: someone who goes along has to be waited for, or nobody is left. */
 static bool may_deliver(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     uint32_t ready = each(s, true, takes, NULL), slow = each(s, true, does_not_take, NULL);
     if (slow == 0) return ready > 0;
     if (c->waits_ms == 0) c->waits_ms = s->now_ms;
@@ -149,26 +149,26 @@ static bool may_deliver(struct server *s) {
 
 /* False: later. */
 static bool deliver(struct server *s, size_t *budget) {
-    struct herald *h = &s->herald;
-    struct catchup *c = &h->catchup;
-    if (c->block == NULL || tape_block_count(c->block) == 0) return true;
+    struct subscribers *h = &s->subscribers;
+    struct backfill *c = &h->backfill;
+    if (c->block == NULL || event_block_count(c->block) == 0) return true;
     c->is_short = *budget == 0;
     if (c->is_short || !may_deliver(s)) return false;
     c->waits_ms = 0;
-    struct position last = tape_block_last(c->block);
+    struct position last = event_block_last(c->block);
     for (uint32_t i = 0; i < h->followers.count; i++) {
-        struct follower *f = vec_at(&h->followers, i);
-        if (!goes_along(c, f) || !herald_may_send(s, f)) continue;
-        size_t sent = herald_send(s, f, c->block, 0);
+        struct subscriber *f = vec_at(&h->followers, i);
+        if (!goes_along(c, f) || !subscribers_may_send(s, f)) continue;
+        size_t sent = subscribers_send(s, f, c->block, 0);
         *budget -= sent < *budget ? sent : *budget;
     }
     c->at = last;
-    tape_block_free(c->block);
+    event_block_free(c->block);
     c->block = NULL;
     return true;
 }
 
-static bool reach(struct server *s, struct follower *f, void *ctx) {
+static bool reach(struct server *s, struct subscriber *f, void *ctx) {
     (void)s;
     const struct position *at = ctx;
     if (position_is_after(*at, f->after)) f->after = *at;
@@ -177,7 +177,7 @@ static bool reach(struct server *s, struct follower *f, void *ctx) {
 
 /* As far as it was asked to go. Those who were left behind want another run, from where they are. */
 static void arrived(struct server *s, uint64_t lsn) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     struct position at = position_end_of(lsn);
     c->failures = 0;
     each(s, true, reach, &at);
@@ -193,49 +193,49 @@ static void arrived(struct server *s, uint64_t lsn) {
 
 /* What it was reading may have left the archive meanwhile, or it was killed: another one may do better. */
 static void failed(struct server *s, struct slice text) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     server_log(s, SERVER_WARN, "events", "the past cannot be told again: %.*s", SLICE_FMT(text));
     if (++c->failures >= FAILURES_MAX) give_up(s);
     stop(s, s->now_ms + FAILED_AGAIN_MS);
 }
 
 /* False: it was stopped. */
-static bool hear(struct server *s, const struct recount_item *item) {
-    struct catchup *c = &s->herald.catchup;
+static bool hear(struct server *s, const struct event_replay_item *item) {
+    struct backfill *c = &s->subscribers.backfill;
     uint64_t lsn = item->lsn;
     switch (item->kind) {
-    case RECOUNT_NOTICE:
-        if (c->block == NULL) c->block = tape_block_new();
-        tape_block_add(c->block, &item->notice);
+    case EVENT_REPLAY_EVENT:
+        if (c->block == NULL) c->block = event_block_new();
+        event_block_add(c->block, &item->notice);
         return true;
-    case RECOUNT_GAP: each(s, true, tell_gap, &lsn); return true;
-    case RECOUNT_UPTO: arrived(s, lsn); break;
-    case RECOUNT_FAILED: failed(s, item->text); break;
-    case RECOUNT_KIND_COUNT: break;
+    case EVENT_REPLAY_GAP: each(s, true, tell_gap, &lsn); return true;
+    case EVENT_REPLAY_UPTO: arrived(s, lsn); break;
+    case EVENT_REPLAY_FAILED: failed(s, item->text); break;
+    case EVENT_REPLAY_KIND_COUNT: break;
     }
     return c->recall.v != 0;
 }
 
 /* True: everything that came was looked at. */
 static bool look(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     struct slice left = buf_slice(&c->in);
     size_t budget = TURN_BYTES_MAX;
-    enum recount_taken taken = RECOUNT_TAKEN;
+    enum event_replay_taken taken = EVENT_REPLAY_TAKEN;
     bool later = false;
-    while (taken == RECOUNT_TAKEN && !later) {
-        struct recount_item item;
+    while (taken == EVENT_REPLAY_TAKEN && !later) {
+        struct event_replay_item item;
         struct slice before = left;
-        taken = recount_take(&left, &item);
-        bool whole =
-            c->block != NULL && (taken != RECOUNT_TAKEN || item.kind != RECOUNT_NOTICE || tape_block_is_full(c->block));
+        taken = event_replay_take(&left, &item);
+        bool whole = c->block != NULL &&
+                     (taken != EVENT_REPLAY_TAKEN || item.kind != EVENT_REPLAY_EVENT || event_block_is_full(c->block));
         if (whole && !deliver(s, &budget)) {
             left = before;
             later = true;
-        } else if (taken == RECOUNT_BAD) {
+        } else if (taken == EVENT_REPLAY_BAD) {
             failed(s, SLICE("what was told makes no sense"));
             return true;
-        } else if (taken == RECOUNT_TAKEN && !hear(s, &item)) {
+        } else if (taken == EVENT_REPLAY_TAKEN && !hear(s, &item)) {
             return true;
         }
     }
@@ -245,24 +245,24 @@ static bool look(struct server *s) {
 }
 
 static void rest_or_not(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
+    struct backfill *c = &s->subscribers.backfill;
     if (!c->is_paused || c->recall.v == 0 || c->in.len >= IN_BYTES_FULL / 2) return;
     c->is_paused = false;
-    s->world.recaller->ops->pause(s->world.recaller, c->recall, false);
+    s->world.replayer->ops->pause(s->world.replayer, c->recall, false);
 }
 
 /* Nobody goes along, or nobody has taken anything for long: there is no use in it for now. */
 static bool is_pointless(struct server *s) {
-    const struct catchup *c = &s->herald.catchup;
+    const struct backfill *c = &s->subscribers.backfill;
     uint32_t ready = each(s, true, takes, NULL), slow = each(s, true, does_not_take, NULL);
     if (ready > 0) return false;
     return slow == 0 || (c->waits_ms != 0 && s->now_ms >= c->waits_ms + WAIT_ALONE_MS);
 }
 
-void catchup_turn(struct server *s) {
-    struct catchup *c = &s->herald.catchup;
+void backfill_step(struct server *s) {
+    struct backfill *c = &s->subscribers.backfill;
     if (c->recall.v == 0) {
-        if (s->herald.followers.count == 0) return;
+        if (s->subscribers.followers.count == 0) return;
         each(s, false, rejoin, NULL);
         start(s);
         return;
@@ -277,8 +277,8 @@ void catchup_turn(struct server *s) {
         rest_or_not(s);
 }
 
-int64_t catchup_next(struct server *s) {
-    const struct catchup *c = &s->herald.catchup;
+int64_t backfill_next(struct server *s) {
+    const struct backfill *c = &s->subscribers.backfill;
     struct position oldest = position_end_of(UINT64_MAX);
     if (c->recall.v != 0 && c->is_short) return s->now_ms;
     if (c->recall.v != 0 && c->waits_ms != 0)

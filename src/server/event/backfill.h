@@ -11,23 +11,23 @@
 
 struct server;
 
-struct catchup {
-    recall_id recall; /* 0 = nobody reads */
+struct backfill {
+    replay_id recall; /* 0 = nobody reads */
     struct buf in;    /* what it said and was not looked at yet */
     bool is_paused;
     bool is_short; /* more could be told, if a turn were longer */
     bool has_ended;
-    struct tape_block *block; /* told to nobody yet */
-    struct position at;       /* all up to here was told */
-    uint64_t upto;            /* how far it was asked to go */
-    int64_t waits_ms;         /* since when one who goes along does not take it; 0 = all do */
-    int64_t again_ms;         /* not to be started before */
-    uint32_t failures;        /* one after the other */
+    struct event_block *block; /* told to nobody yet */
+    struct position at;        /* all up to here was told */
+    uint64_t upto;             /* how far it was asked to go */
+    int64_t waits_ms;          /* since when one who goes along does not take it; 0 = all do */
+    int64_t again_ms;          /* not to be started before */
+    uint32_t failures;         /* one after the other */
 };
 
-void catchup_init(struct server *s);
-void catchup_fini(struct server *s);
-void catchup_turn(struct server *s);
-int64_t catchup_next(struct server *s); /* when a pass is due though nothing is said */
+void backfill_init(struct server *s);
+void backfill_fini(struct server *s);
+void backfill_step(struct server *s);
+int64_t backfill_next(struct server *s); /* when a pass is due though nothing is said */
 
 #endif

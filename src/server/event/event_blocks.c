@@ -11,14 +11,14 @@
 
 static const struct {
     const struct dialect *dialect;
-    enum tape_frame frame;
-} forms[TAPE_FORM_COUNT] = {
+    enum event_frame frame;
+} forms[EVENT_FORM_COUNT] = {
 #define X(form, dialect, frame) [form] = {dialect, frame},
-    TAPE_FORM_TABLE(X)
+    EVENT_FORM_TABLE(X)
 #undef X
 };
 
-const struct dialect *tape_dialect(enum tape_form form) {
+const struct dialect *event_blocks_dialect(enum event_form form) {
     return forms[form].dialect;
 }
 
@@ -36,53 +36,53 @@ static void put_sse(const char *type, const struct position *at, struct slice te
     buf_put_slice(out, SLICE("\n\n"));
 }
 
-void tape_frame_put(enum tape_form form, const char *type, const struct position *at, struct slice text,
-                    struct buf *out) {
+void event_frame_put(enum event_form form, const char *type, const struct position *at, struct slice text,
+                     struct buf *out) {
     if (text.len == 0) return;
     switch (forms[form].frame) {
-    case TAPE_FRAME_WEBSOCKET:
+    case EVENT_FRAME_WEBSOCKET:
         websocket_head_put(out, WEBSOCKET_TEXT, text.len);
         buf_put_slice(out, text);
         break;
-    case TAPE_FRAME_SSE: put_sse(type, at, text, out); break;
+    case EVENT_FRAME_SSE: put_sse(type, at, text, out); break;
     }
 }
 
 /* ---- blocks ---- */
 
-struct tape_block {
+struct event_block {
     struct arena words; /* holds this object too */
     uint32_t count;
-    struct notice notices[TAPE_BLOCK_EVENTS];
+    struct event_view notices[EVENT_BLOCK_EVENTS];
     struct {
         uint32_t made; /* events that are in `bytes` */
         struct buf bytes;
-        uint32_t ends[TAPE_BLOCK_EVENTS]; /* of each event in `bytes` */
-    } forms[TAPE_FORM_COUNT];
+        uint32_t ends[EVENT_BLOCK_EVENTS]; /* of each event in `bytes` */
+    } forms[EVENT_FORM_COUNT];
 };
 
-struct tape_block *tape_block_new(void) {
+struct event_block *event_block_new(void) {
     struct arena words;
-    arena_init(&words, sizeof(struct tape_block) + WORDS_CHUNK_BYTES, WORDS_BYTES_MAX);
-    struct tape_block *b = ARENA_NEW(&words, struct tape_block);
+    arena_init(&words, sizeof(struct event_block) + WORDS_CHUNK_BYTES, WORDS_BYTES_MAX);
+    struct event_block *b = ARENA_NEW(&words, struct event_block);
     b->words = words;
-    for (uint32_t i = 0; i < TAPE_FORM_COUNT; i++) buf_init(&b->forms[i].bytes, FORM_BYTES_MAX);
+    for (uint32_t i = 0; i < EVENT_FORM_COUNT; i++) buf_init(&b->forms[i].bytes, FORM_BYTES_MAX);
     return b;
 }
 
-void tape_block_free(struct tape_block *b) {
+void event_block_free(struct event_block *b) {
     if (b == NULL) return;
-    for (uint32_t i = 0; i < TAPE_FORM_COUNT; i++) buf_fini(&b->forms[i].bytes);
+    for (uint32_t i = 0; i < EVENT_FORM_COUNT; i++) buf_fini(&b->forms[i].bytes);
     struct arena words = b->words;
     arena_fini(&words);
 }
 
-void tape_block_add(struct tape_block *b, const struct notice *n) {
-    REQUIRE(b->count < TAPE_BLOCK_EVENTS);
-    struct notice *to = &b->notices[b->count++];
+void event_block_add(struct event_block *b, const struct event_view *n) {
+    REQUIRE(b->count < EVENT_BLOCK_EVENTS);
+    struct event_view *to = &b->notices[b->count++];
     *to = *n;
     to->tenant = arena_slice(&b->words, n->tenant);
-    to->event.kind = slice_str(notice_kind_word(n->kind));
+    to->event.kind = slice_str(event_view_kind_word(n->kind));
     to->event.target = arena_slice(&b->words, n->event.target);
     to->event.from = arena_slice(&b->words, n->event.from);
     to->event.to = arena_slice(&b->words, n->event.to);
@@ -90,32 +90,32 @@ void tape_block_add(struct tape_block *b, const struct notice *n) {
     to->event.worker = arena_slice(&b->words, n->event.worker);
 }
 
-uint32_t tape_block_count(const struct tape_block *b) {
+uint32_t event_block_count(const struct event_block *b) {
     return b->count;
 }
 
-bool tape_block_is_full(const struct tape_block *b) {
-    return b->count == TAPE_BLOCK_EVENTS;
+bool event_block_is_full(const struct event_block *b) {
+    return b->count == EVENT_BLOCK_EVENTS;
 }
 
-const struct notice *tape_block_at(const struct tape_block *b, uint32_t i) {
+const struct event_view *event_block_at(const struct event_block *b, uint32_t i) {
     REQUIRE(i < b->count);
     return &b->notices[i];
 }
 
-struct position tape_block_last(const struct tape_block *b) {
-    return notice_position(tape_block_at(b, b->count - 1));
+struct position event_block_last(const struct event_block *b) {
+    return event_view_position(event_block_at(b, b->count - 1));
 }
 
-static void form_make(struct tape_block *b, enum tape_form form) {
+static void form_make(struct event_block *b, enum event_form form) {
     struct buf *out = &b->forms[form].bytes, text;
     buf_init(&text, MESSAGE_BYTES_MAX);
     for (uint32_t i = b->forms[form].made; i < b->count; i++) {
-        const struct notice *n = &b->notices[i];
-        struct position at = notice_position(n);
+        const struct event_view *n = &b->notices[i];
+        struct position at = event_view_position(n);
         buf_clear(&text);
         forms[form].dialect->event(&text, &n->event);
-        tape_frame_put(form, notice_kind_word(n->kind), &at, buf_slice(&text), out);
+        event_frame_put(form, event_view_kind_word(n->kind), &at, buf_slice(&text), out);
         b->forms[form].ends[i] = (uint32_t)out->len;
     }
     buf_fini(&text);
@@ -123,7 +123,7 @@ static void form_make(struct tape_block *b, enum tape_form form) {
     b->forms[form].made = b->count;
 }
 
-struct slice tape_block_bytes(struct tape_block *b, enum tape_form form, uint32_t first, uint32_t end) {
+struct slice event_block_bytes(struct event_block *b, enum event_form form, uint32_t first, uint32_t end) {
     REQUIRE(first <= end && end <= b->count);
     if (first == end) return (struct slice){0};
     if (b->forms[form].made < end) form_make(b, form);
@@ -134,42 +134,42 @@ struct slice tape_block_bytes(struct tape_block *b, enum tape_form form, uint32_
 
 /* ---- the tape ---- */
 
-static struct tape_block *block_at(const struct tape *t, uint32_t i) {
-    return *(struct tape_block **)vec_at(&t->blocks, i);
+static struct event_block *block_at(const struct event_blocks *t, uint32_t i) {
+    return *(struct event_block **)vec_at(&t->blocks, i);
 }
 
-void tape_init(struct tape *t) {
-    *t = (struct tape){.first = 1, .next = 1};
-    vec_init(&t->blocks, sizeof(struct tape_block *));
+void event_blocks_init(struct event_blocks *t) {
+    *t = (struct event_blocks){.first = 1, .next = 1};
+    vec_init(&t->blocks, sizeof(struct event_block *));
 }
 
-void tape_fini(struct tape *t) {
-    tape_clear(t, 1);
+void event_blocks_fini(struct event_blocks *t) {
+    event_blocks_clear(t, 1);
     vec_fini(&t->blocks);
 }
 
-void tape_clear(struct tape *t, uint64_t next) {
-    for (uint32_t i = 0; i < t->blocks.count; i++) tape_block_free(block_at(t, i));
+void event_blocks_clear(struct event_blocks *t, uint64_t next) {
+    for (uint32_t i = 0; i < t->blocks.count; i++) event_block_free(block_at(t, i));
     t->blocks.count = 0;
     t->first = t->next = next;
 }
 
-void tape_push(struct tape *t, const struct notice *n) {
+void event_blocks_push(struct event_blocks *t, const struct event_view *n) {
     uint32_t count = t->blocks.count;
-    struct tape_block *last = count > 0 ? block_at(t, count - 1) : NULL;
-    if (last == NULL || tape_block_is_full(last)) {
-        last = tape_block_new();
-        *(struct tape_block **)vec_push(&t->blocks) = last;
+    struct event_block *last = count > 0 ? block_at(t, count - 1) : NULL;
+    if (last == NULL || event_block_is_full(last)) {
+        last = event_block_new();
+        *(struct event_block **)vec_push(&t->blocks) = last;
     }
-    tape_block_add(last, n);
+    event_block_add(last, n);
     t->next++;
 }
 
-struct tape_block *tape_find(const struct tape *t, uint64_t number, uint32_t *ret_index) {
+struct event_block *event_blocks_find(const struct event_blocks *t, uint64_t number, uint32_t *ret_index) {
     uint64_t at = t->first;
     if (number < t->first || number >= t->next) return NULL;
     for (uint32_t i = 0; i < t->blocks.count; i++) {
-        struct tape_block *b = block_at(t, i);
+        struct event_block *b = block_at(t, i);
         if (number < at + b->count) {
             *ret_index = (uint32_t)(number - at);
             return b;
@@ -179,11 +179,11 @@ struct tape_block *tape_find(const struct tape *t, uint64_t number, uint32_t *re
     return NULL;
 }
 
-void tape_trim(struct tape *t, uint64_t number) {
+void event_blocks_trim(struct event_blocks *t, uint64_t number) {
     uint32_t gone = 0;
     while (gone < t->blocks.count && t->first + block_at(t, gone)->count <= number) {
         t->first += block_at(t, gone)->count;
-        tape_block_free(block_at(t, gone++));
+        event_block_free(block_at(t, gone++));
     }
     if (gone == 0) return;
     t->blocks.count -= gone;

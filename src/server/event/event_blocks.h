@@ -10,58 +10,59 @@
 #include "event_view.h"
 #include "vec.h"
 
-#define TAPE_BLOCK_EVENTS 256u
+#define EVENT_BLOCK_EVENTS 256u
 
 /* Which words, in which frames. Another kind of client is another line here. */
 /*     form            dialect              frame */
-#define TAPE_FORM_TABLE(X)                      \
-    X(TAPE_WEBSOCKET,  &eventjson_dialect,  TAPE_FRAME_WEBSOCKET) \
-    X(TAPE_SSE,        &eventjson_dialect,  TAPE_FRAME_SSE)
+#define EVENT_FORM_TABLE(X)                                               \
+    X(EVENT_FORM_WEBSOCKET, &event_format_dialect, EVENT_FRAME_WEBSOCKET) \
+    X(EVENT_FORM_SSE, &event_format_dialect, EVENT_FRAME_SSE)
 
-enum tape_form {
+enum event_form {
 #define X(form, dialect, frame) form,
-    TAPE_FORM_TABLE(X)
+    EVENT_FORM_TABLE(X)
 #undef X
-    TAPE_FORM_COUNT
+        EVENT_FORM_COUNT
 };
 
-enum tape_frame {
-    TAPE_FRAME_WEBSOCKET, /* a text message each */
-    TAPE_FRAME_SSE,       /* id:, event:, data: */
+enum event_frame {
+    EVENT_FRAME_WEBSOCKET, /* a text message each */
+    EVENT_FRAME_SSE,       /* id:, event:, data: */
 };
 
-const struct dialect *tape_dialect(enum tape_form form);
+const struct dialect *event_blocks_dialect(enum event_form form);
 /* Puts one message into its frame; nothing for an empty one. `at` may be NULL: it has no position. */
-void tape_frame_put(enum tape_form form, const char *type, const struct position *at, struct slice text,
-                    struct buf *out);
+void event_frame_put(enum event_form form, const char *type, const struct position *at, struct slice text,
+                     struct buf *out);
 
 /* ---- blocks ---- */
 
-struct tape_block;
+struct event_block;
 
-struct tape_block *tape_block_new(void);
-void tape_block_free(struct tape_block *b);
-void tape_block_add(struct tape_block *b, const struct notice *n); /* words are copied; at most TAPE_BLOCK_EVENTS */
-uint32_t tape_block_count(const struct tape_block *b);
-bool tape_block_is_full(const struct tape_block *b);
-const struct notice *tape_block_at(const struct tape_block *b, uint32_t i);
-struct position tape_block_last(const struct tape_block *b); /* not empty */
+struct event_block *event_block_new(void);
+void event_block_free(struct event_block *b);
+void event_block_add(struct event_block *b,
+                     const struct event_view *n); /* words are copied; at most EVENT_BLOCK_EVENTS */
+uint32_t event_block_count(const struct event_block *b);
+bool event_block_is_full(const struct event_block *b);
+const struct event_view *event_block_at(const struct event_block *b, uint32_t i);
+struct position event_block_last(const struct event_block *b); /* not empty */
 /* The bytes of the events from `first` up to `end`, valid until the block grows or is freed. */
-struct slice tape_block_bytes(struct tape_block *b, enum tape_form form, uint32_t first, uint32_t end);
+struct slice event_block_bytes(struct event_block *b, enum event_form form, uint32_t first, uint32_t end);
 
 /* ---- the tape ---- */
 
-struct tape {
-    struct vec blocks;    /* struct tape_block * */
+struct event_blocks {
+    struct vec blocks;    /* struct event_block * */
     uint64_t first, next; /* numbers of the first event, and of the one behind the last */
 };
 
-void tape_init(struct tape *t);
-void tape_fini(struct tape *t);
-void tape_clear(struct tape *t, uint64_t next); /* empty; the next event has this number */
-void tape_push(struct tape *t, const struct notice *n);
+void event_blocks_init(struct event_blocks *t);
+void event_blocks_fini(struct event_blocks *t);
+void event_blocks_clear(struct event_blocks *t, uint64_t next); /* empty; the next event has this number */
+void event_blocks_push(struct event_blocks *t, const struct event_view *n);
 /* The block with event `number`, and its place in there; NULL = it is not on the tape. */
-struct tape_block *tape_find(const struct tape *t, uint64_t number, uint32_t *ret_index);
-void tape_trim(struct tape *t, uint64_t number); /* blocks that end at or before it */
+struct event_block *event_blocks_find(const struct event_blocks *t, uint64_t number, uint32_t *ret_index);
+void event_blocks_trim(struct event_blocks *t, uint64_t number); /* blocks that end at or before it */
 
 #endif

@@ -46,9 +46,9 @@ struct wait_target {
     uint32_t next_own;             /* of the same wait */
 };
 
-void feed_init(struct server *s) {
-    struct feed *f = &s->feed;
-    f->ring = arena_space(&s->birth, sizeof(struct effect) * FEED_RING); /* it takes memory as events come */
+void event_ring_init(struct server *s) {
+    struct event_ring *f = &s->event_ring;
+    f->ring = arena_space(&s->birth, sizeof(struct effect) * EVENT_RING_SIZE); /* it takes memory as events come */
     f->first = f->next = 1;
     f->before_lsn = engine_lsn(s->engine);
     f->before_ordinal = UINT32_MAX;
@@ -64,8 +64,8 @@ static void reader_free(struct reader *r) {
     bytes_free(r->tenant);
 }
 
-void feed_fini(struct server *s) {
-    struct feed *f = &s->feed;
+void event_ring_fini(struct server *s) {
+    struct event_ring *f = &s->event_ring;
     for (uint32_t i = 0; i < f->readers.count; i++) reader_free(vec_at(&f->readers, i));
     for (uint32_t i = 1; i <= f->targets.high; i++) {
         struct wait_target *t = pool_at(&f->targets, i);
@@ -80,7 +80,7 @@ void feed_fini(struct server *s) {
 
 /* ---- waits ---- */
 
-static void target_unlink(struct feed *f, uint32_t index) {
+static void target_unlink(struct event_ring *f, uint32_t index) {
     struct wait_target *t = pool_at(&f->targets, index);
     if (t->prev_flow != 0)
         ((struct wait_target *)pool_at(&f->targets, t->prev_flow))->next_flow = t->next_flow;
@@ -91,7 +91,7 @@ static void target_unlink(struct feed *f, uint32_t index) {
     if (t->next_flow != 0) ((struct wait_target *)pool_at(&f->targets, t->next_flow))->prev_flow = t->prev_flow;
 }
 
-static void target_free(struct feed *f, uint32_t index) {
+static void target_free(struct event_ring *f, uint32_t index) {
     struct wait_target *t = pool_at(&f->targets, index);
     struct wait *w = pool_at(&f->waits, t->wait);
     uint32_t *link = &w->first;
@@ -103,13 +103,13 @@ static void target_free(struct feed *f, uint32_t index) {
     pool_free(&f->targets, index);
 }
 
-static void wait_free(struct feed *f, uint32_t wait) {
+static void wait_free(struct event_ring *f, uint32_t wait) {
     struct wait *w = pool_at(&f->waits, wait);
     while (w->first != 0) target_free(f, w->first);
     pool_free(&f->waits, wait);
 }
 
-static uint32_t target_add(struct feed *f, uint32_t wait, const struct target *t, struct slice text) {
+static uint32_t target_add(struct event_ring *f, uint32_t wait, const struct target *t, struct slice text) {
     uint32_t index = pool_alloc(&f->targets);
     if (index == 0) return 0;
     struct wait_target *x = pool_at(&f->targets, index);
@@ -134,12 +134,12 @@ static bool show_over(struct server *s, const struct target *t, struct wire_job_
     struct job_view job;
     if (t->whole) {
         if (!view_flow(server_state(s), t->job.flow, &flow) || flow.state == FLOW_RUNNING) return false;
-        *ret =
-            (struct wire_job_view){.job = show_flow_name(s, flow.id), .state = slice_str(flow_state_words[flow.state])};
+        *ret = (struct wire_job_view){.job = server_view_flow_name(s, flow.id),
+                                      .state = slice_str(flow_state_words[flow.state])};
         return true;
     }
     if (!view_job(server_state(s), t->job, &job) || !job_state_is_terminal(job.state)) return false;
-    show_job(s, &job, false, ret);
+    server_view_job(s, &job, false, ret);
     return true;
 }
 
@@ -163,9 +163,9 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     }
     for (uint32_t i = 0; i < p->count; i++) {
         enum err e = target_find(s, r->session, names[i].name, &p->targets[i], &why);
-        if (e == ERR_NOT_FOUND && p->count == 1 && past_look(s, r, names[i].name)) return false;
+        if (e == ERR_NOT_FOUND && p->count == 1 && history_request_look(s, r, names[i].name)) return false;
         if (e != ERR_OK) {
-            e = past_explain(s, r->session, names[i].name, e, &why);
+            e = history_request_explain(s, r->session, names[i].name, e, &why);
             call_fail(s, r, e, why.text);
             return false;
         }
@@ -175,9 +175,9 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     return true;
 }
 
-void feed_wait(struct server *s, struct request *r) {
+void event_ring_wait(struct server *s, struct request *r) {
     const struct wire_wait *m = r->message;
-    struct feed *f = &s->feed;
+    struct event_ring *f = &s->event_ring;
     struct wait_plan p = {0};
     if (!wait_plan(s, r, m, &p)) return;
     bool ends = p.over_count == p.count || (m->any && p.over_count > 0);
@@ -207,7 +207,7 @@ void feed_wait(struct server *s, struct request *r) {
     call_read(s, r, c, buf_slice(&s->out));
 }
 
-static bool is_awaited(const struct feed *f, const struct wait_target *t, const struct effect *e) {
+static bool is_awaited(const struct event_ring *f, const struct wait_target *t, const struct effect *e) {
     const struct wait *w = pool_at(&f->waits, t->wait);
     const struct event *v = &e->as.event;
     if (e->lsn <= w->since_lsn) return false; /* it was so when the wait began, and is no longer */
@@ -216,15 +216,15 @@ static bool is_awaited(const struct feed *f, const struct wait_target *t, const 
 }
 
 static void wait_hears(struct server *s, uint32_t index, const struct effect *e) {
-    struct feed *f = &s->feed;
+    struct event_ring *f = &s->event_ring;
     struct wait_target *t = pool_at(&f->targets, index);
     struct wait *w = pool_at(&f->waits, t->wait);
     const struct event *v = &e->as.event;
     struct wire_job_view over = {.job = bytes_slice(t->text)};
     struct job_view job;
-    arena_reset(&s->show);
-    if (!t->whole && view_job(server_state(s), v->job, &job)) show_job(s, &job, false, &over);
-    if (t->whole) over.job = show_flow_name(s, v->job.flow);
+    arena_reset(&s->frame_arena);
+    if (!t->whole && view_job(server_state(s), v->job, &job)) server_view_job(s, &job, false, &over);
+    if (t->whole) over.job = server_view_flow_name(s, v->job.flow);
     over.state = slice_str(t->whole ? flow_state_words[v->flow_state] : job_state_word(v->to));
     bool ends = w->any || w->left == 1;
     struct wire_waited m = {.lsn = e->lsn, .over = {&over, 1}};
@@ -235,8 +235,8 @@ static void wait_hears(struct server *s, uint32_t index, const struct effect *e)
     if (ends) wait_free(f, wait);
 }
 
-int64_t feed_patience(struct server *s) {
-    struct feed *f = &s->feed;
+int64_t event_ring_expire(struct server *s) {
+    struct event_ring *f = &s->event_ring;
     int64_t next = TIME_NEVER;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < f->others.count; i++) {
@@ -259,14 +259,14 @@ int64_t feed_patience(struct server *s) {
 
 /* ---- events ---- */
 
-void feed_event(struct server *s, const struct effect *e) {
-    struct feed *f = &s->feed;
-    if (f->next - f->first == FEED_RING) { /* the oldest makes room */
-        f->before_lsn = f->ring[f->first % FEED_RING].lsn;
-        f->before_ordinal = f->ring[f->first % FEED_RING].ordinal;
+void event_ring_put(struct server *s, const struct effect *e) {
+    struct event_ring *f = &s->event_ring;
+    if (f->next - f->first == EVENT_RING_SIZE) { /* the oldest makes room */
+        f->before_lsn = f->ring[f->first % EVENT_RING_SIZE].lsn;
+        f->before_ordinal = f->ring[f->first % EVENT_RING_SIZE].ordinal;
         f->first++;
     }
-    f->ring[f->next % FEED_RING] = *e;
+    f->ring[f->next % EVENT_RING_SIZE] = *e;
     f->next++;
     if (e->as.event.kind == EVENT_WORKER) return;
     /* Answering one frees it, and perhaps its neighbours too, so the search begins anew each time. */
@@ -298,7 +298,7 @@ static bool concerns(struct server *s, const struct reader *r, const struct effe
 }
 
 static void reader_flush(struct server *s, struct reader *r) {
-    struct feed *f = &s->feed;
+    struct event_ring *f = &s->event_ring;
     struct session *n = session_of(s, r->conn);
     if (engine_durable_lsn(s->engine) < r->since_lsn) return;
     while (n != NULL && (r->at < f->next || r->gap)) {
@@ -307,12 +307,12 @@ static void reader_flush(struct server *s, struct reader *r) {
             r->at = f->first;
             r->gap = true;
         }
-        arena_reset(&s->show);
-        struct wire_event *list = ARENA_ARRAY(&s->show, struct wire_event, EVENTS_PER_FRAME);
+        arena_reset(&s->frame_arena);
+        struct wire_event *list = ARENA_ARRAY(&s->frame_arena, struct wire_event, EVENTS_PER_FRAME);
         uint32_t count = 0;
         for (; r->at < f->next && count < EVENTS_PER_FRAME; r->at++) {
-            const struct effect *e = &f->ring[r->at % FEED_RING];
-            if (concerns(s, r, e)) show_event(s, e, &list[count++]);
+            const struct effect *e = &f->ring[r->at % EVENT_RING_SIZE];
+            if (concerns(s, r, e)) server_view_event(s, e, &list[count++]);
         }
         struct wire_events m = {.events = {list, count}, .gap = r->gap};
         if (count > 0 || r->gap) session_send(s, n, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, r->request, &m);
@@ -320,9 +320,9 @@ static void reader_flush(struct server *s, struct reader *r) {
     }
 }
 
-void feed_flush(struct server *s) {
-    for (uint32_t i = 0; i < s->feed.readers.count; i++) {
-        struct reader *r = vec_at(&s->feed.readers, i);
+void event_ring_flush(struct server *s) {
+    for (uint32_t i = 0; i < s->event_ring.readers.count; i++) {
+        struct reader *r = vec_at(&s->event_ring.readers, i);
         reader_flush(s, r);
     }
 }
@@ -356,7 +356,7 @@ static void state_event(void *ctx, const struct job_view *job) {
     x->list[x->count++] = (struct wire_event){.lsn = engine_lsn(x->s->engine),
                                               .kind = SLICE("job"),
                                               .time_ms = job->since.ms,
-                                              .target = show_job_name(x->s, job),
+                                              .target = server_view_job_name(x->s, job),
                                               .to = slice_str(job_state_word(job->state)),
                                               .attempt = job->attempt};
 }
@@ -364,8 +364,8 @@ static void state_event(void *ctx, const struct job_view *job) {
 /* The first frame: the present state if asked for, and whether something is missing before what follows. */
 static void subscribed(struct server *s, struct request *r, const struct wire_subscribe *m, struct reader *x) {
     struct state_first state = {.s = s};
-    arena_reset(&s->show);
-    state.list = ARENA_ARRAY(&s->show, struct wire_event, EVENTS_PER_FRAME * 20);
+    arena_reset(&s->frame_arena);
+    state.list = ARENA_ARRAY(&s->frame_arena, struct wire_event, EVENTS_PER_FRAME * 20);
     if (m->state_first)
         for (uint32_t i = 0; i < x->targets.count; i++) {
             const struct target *t = vec_at(&x->targets, i);
@@ -384,9 +384,9 @@ static void subscribed(struct server *s, struct request *r, const struct wire_su
     call_read(s, r, c, buf_slice(&s->out));
 }
 
-void feed_subscribe(struct server *s, struct request *r) {
+void event_ring_subscribe(struct server *s, struct request *r) {
     const struct wire_subscribe *m = r->message;
-    struct feed *f = &s->feed;
+    struct event_ring *f = &s->event_ring;
     struct vec targets;
     if (!subscribe_targets(s, r, m, &targets)) return;
     if (f->readers.count >= READERS_MAX) {
@@ -417,8 +417,8 @@ void feed_subscribe(struct server *s, struct request *r) {
 
 /* ---- ends ---- */
 
-bool feed_stop(struct server *s, conn_id conn, uint32_t request) {
-    struct feed *f = &s->feed;
+bool event_ring_stop(struct server *s, conn_id conn, uint32_t request) {
+    struct event_ring *f = &s->event_ring;
     struct session *n = session_of(s, conn);
     for (uint32_t i = 0; i < f->readers.count; i++) {
         struct reader *r = vec_at(&f->readers, i);
@@ -441,8 +441,8 @@ bool feed_stop(struct server *s, conn_id conn, uint32_t request) {
     return false;
 }
 
-void feed_forget(struct server *s, conn_id conn) {
-    struct feed *f = &s->feed;
+void event_ring_forget(struct server *s, conn_id conn) {
+    struct event_ring *f = &s->event_ring;
     for (uint32_t i = 0; i < f->readers.count;) {
         struct reader *r = vec_at(&f->readers, i);
         if (r->conn.v != conn.v) {

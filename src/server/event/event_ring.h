@@ -13,10 +13,10 @@
 struct server;
 struct request;
 
-#define FEED_RING 16384u /* a flow of ten thousand jobs is that many events at once */
+#define EVENT_RING_SIZE 16384u /* a flow of ten thousand jobs is that many events at once */
 
-struct feed {
-    struct effect *ring;  /* FEED_RING events */
+struct event_ring {
+    struct effect *ring;  /* EVENT_RING_SIZE events */
     uint64_t first, next; /* positions: those from first up to next are in the ring */
     uint64_t before_lsn;  /* events up to here are not in it, */
     uint32_t before_ordinal; /* nor up to this one of that record */
@@ -27,14 +27,14 @@ struct feed {
     struct vec others;    /* uint32_t: waits with a deadline */
 };
 
-void feed_init(struct server *s);
-void feed_fini(struct server *s);
-void feed_subscribe(struct server *s, struct request *r);
-void feed_wait(struct server *s, struct request *r);
-void feed_event(struct server *s, const struct effect *e); /* durable */
-void feed_flush(struct server *s);                         /* to those who take it */
-int64_t feed_patience(struct server *s); /* ends waits whose time is over; when the next one is due */
-bool feed_stop(struct server *s, conn_id conn, uint32_t request);
-void feed_forget(struct server *s, conn_id conn);
+void event_ring_init(struct server *s);
+void event_ring_fini(struct server *s);
+void event_ring_subscribe(struct server *s, struct request *r);
+void event_ring_wait(struct server *s, struct request *r);
+void event_ring_put(struct server *s, const struct effect *e); /* durable */
+void event_ring_flush(struct server *s);                       /* to those who take it */
+int64_t event_ring_expire(struct server *s); /* ends waits whose time is over; when the next one is due */
+bool event_ring_stop(struct server *s, conn_id conn, uint32_t request);
+void event_ring_forget(struct server *s, conn_id conn);
 
 #endif

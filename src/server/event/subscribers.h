@@ -28,11 +28,11 @@ struct filter { /* whom an event concerns */
     struct bytes *tenant; /* NULL = of all */
 };
 
-struct follower {
+struct subscriber {
     conn_id conn;
     uint32_t request;
     bool is_native; /* frames of the wire; else `form` */
-    enum tape_form form;
+    enum event_form form;
     struct filter filter;
     struct position after; /* all up to here was sent, or does not concern it */
     uint64_t at;           /* place in the ring of what comes next, while it is not behind */
@@ -42,39 +42,39 @@ struct follower {
     bool is_once; /* up to since_lsn, then it is let go */
 };
 
-struct herald {
-    struct vec followers; /* struct follower */
-    struct tape tape;     /* the end of the ring, as far as followers are there */
+struct subscribers {
+    struct vec followers;       /* struct subscriber */
+    struct event_blocks blocks; /* the end of the ring, as far as followers are there */
     struct position told; /* of the last event in the ring, or before it */
     uint32_t turn;        /* who comes first: the budget of a turn may not reach everyone */
     bool has_more;        /* for someone who takes it: the budget was used up, or one has joined */
     int64_t sent_ms, tick_ms, ping_ms;
-    struct buf ticks[TAPE_FORM_COUNT]; /* numbers that wait until they are durable */
+    struct buf ticks[EVENT_FORM_COUNT]; /* numbers that wait until they are durable */
     uint64_t tick_lsn;                 /* which they are with this one; 0 = there are none */
     uint64_t dropped; /* records that followers wanted and the archive no longer had */
-    struct catchup catchup;
+    struct backfill backfill;
     struct buf out;
 };
 
-void herald_init(struct server *s);
-void herald_fini(struct server *s);
-void herald_follow(struct server *s, struct request *r); /* WIRE_FOLLOW */
-bool herald_stop(struct server *s, conn_id conn, uint32_t request);
-void herald_forget(struct server *s, conn_id conn);
-void herald_turn(struct server *s); /* at the end of each pass */
-int64_t herald_next(struct server *s);
+void subscribers_init(struct server *s);
+void subscribers_fini(struct server *s);
+void subscribers_add(struct server *s, struct request *r); /* WIRE_FOLLOW */
+bool subscribers_stop(struct server *s, conn_id conn, uint32_t request);
+void subscribers_forget(struct server *s, conn_id conn);
+void subscribers_step(struct server *s); /* at the end of each pass */
+int64_t subscribers_next(struct server *s);
 
 /* ---- for backfill.c ---- */
 
-bool herald_may_send(struct server *s, const struct follower *f); /* it takes what it is sent */
+bool subscribers_may_send(struct server *s, const struct subscriber *f); /* it takes what it is sent */
 /* What of a block concerns it; it is then behind the last event of it. Returns the bytes sent. */
-size_t herald_send(struct server *s, struct follower *f, struct tape_block *b, uint32_t first);
-void herald_tell_gap(struct server *s, struct follower *f, uint64_t lsn);
+size_t subscribers_send(struct server *s, struct subscriber *f, struct event_block *b, uint32_t first);
+void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn);
 /* Joins the ring, if that has what comes next. */
-bool herald_rejoin(struct server *s, struct follower *f);
+bool subscribers_rejoin(struct server *s, struct subscriber *f);
 
 /* Every kind of event, and the tick. */
 #define FILTER_ALL_KINDS (1u << EVENT_FLOW | 1u << EVENT_JOB | 1u << EVENT_WORKER | 1u << EVENT_SERVICE)
-bool filter_takes(const struct filter *f, const struct notice *n);
+bool filter_takes(const struct filter *f, const struct event_view *n);
 
 #endif

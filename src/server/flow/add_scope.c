@@ -32,8 +32,8 @@ static bool is_as_tight(const struct wire_run *own, uint8_t kind, struct slice b
            are_below(&run.sandbox_read, &own->sandbox_read, &own->sandbox_write);
 }
 
-enum err adder_check(struct server *s, struct job_ref adder, const struct cmd_jobs *added, struct arena *arena,
-                     struct why *why) {
+enum err add_scope_check(struct server *s, struct job_ref adder, const struct cmd_jobs *added, struct arena *arena,
+                         struct why *why) {
     struct job_view job;
     struct wire_run own = {0};
     struct why ignored;

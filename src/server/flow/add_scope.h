@@ -7,7 +7,7 @@
 #include "server_impl.h"
 
 /* ERR_FORBIDDEN with the job's name. `adder`: the job that asks. */
-CHECKED enum err adder_check(struct server *s, struct job_ref adder, const struct cmd_jobs *added, struct arena *arena,
-                             struct why *why);
+CHECKED enum err add_scope_check(struct server *s, struct job_ref adder, const struct cmd_jobs *added,
+                                 struct arena *arena, struct why *why);
 
 #endif

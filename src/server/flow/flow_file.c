@@ -77,8 +77,8 @@ static enum err read_spec(struct server *s, const struct request *r, struct slic
     return e == ERR_OK ? spec_read(&in, r->arena, ret, why) : e;
 }
 
-enum err flowfile_read(struct server *s, const struct request *r, const struct wire_flow *from, struct wire_flow *ret,
-                       struct why *why) {
+enum err flow_file_read(struct server *s, const struct request *r, const struct wire_flow *from, struct wire_flow *ret,
+                        struct why *why) {
     struct wire_flow flow;
     if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
     enum err e = read_spec(s, r, from->spec, from->params, false, &flow, why);
@@ -93,8 +93,8 @@ enum err flowfile_read(struct server *s, const struct request *r, const struct w
     return ERR_OK;
 }
 
-enum err flowfile_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
-                            struct wire_jobs *ret, struct why *why) {
+enum err flow_file_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
+                             struct wire_jobs *ret, struct why *why) {
     struct wire_flow flow;
     if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
     enum err e = read_spec(s, r, from->spec, from->params, true, &flow, why);

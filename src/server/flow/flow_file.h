@@ -5,10 +5,10 @@
 #include "server_impl.h"
 
 /* *ret is `from` with the jobs of its spec; name, key and labels of the message go before those of the file. */
-CHECKED enum err flowfile_read(struct server *s, const struct request *r, const struct wire_flow *from,
-                               struct wire_flow *ret, struct why *why);
+CHECKED enum err flow_file_read(struct server *s, const struct request *r, const struct wire_flow *from,
+                                struct wire_flow *ret, struct why *why);
 /* The jobs of a flow file for a flow that is there. */
-CHECKED enum err flowfile_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
-                                    struct wire_jobs *ret, struct why *why);
+CHECKED enum err flow_file_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
+                                     struct wire_jobs *ret, struct why *why);
 
 #endif

@@ -8,20 +8,20 @@
 #include <stdint.h>
 
 /* Attempts of a service whose logs stay: its flow may never end, and it may start for ever. */
-#define RETAIN_SERVICE_LOGS 16u
+#define FLOW_RETENTION_SERVICE_LOGS 16u
 
 struct server;
 
-struct retain {
+struct flow_retention {
     uint64_t told_lsn; /* what the engine believes the history has */
     int64_t sweep_ms;  /* monotonic: when logs are looked at next */
     uint32_t sweep_at;
     bool sweeping;
 };
 
-void retain_init(struct server *s);
-void retain_turn(struct server *s);    /* inside a pass */
-void retain_sweep(struct server *s);   /* after one: some of the logs that nobody can name any more */
-int64_t retain_next(struct server *s); /* monotonic: when a pass is due */
+void flow_retention_init(struct server *s);
+void flow_retention_step(struct server *s);    /* inside a pass */
+void flow_retention_sweep(struct server *s);   /* after one: some of the logs that nobody can name any more */
+int64_t flow_retention_next(struct server *s); /* monotonic: when a pass is due */
 
 #endif

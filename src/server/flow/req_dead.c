@@ -43,7 +43,7 @@ static uint32_t choose(struct server *s, const struct request *r, flow_id flow, 
         if (count == DEAD_MAX)
             *ret_more = true;
         else
-            to[count++] = (struct chosen){.job = v.ref, .name = show_job_name(s, &v)};
+            to[count++] = (struct chosen){.job = v.ref, .name = server_view_job_name(s, &v)};
     }
     return count;
 }
@@ -58,7 +58,7 @@ static uint32_t name_them(struct server *s, const struct request *r, struct chos
         to[i].err = target_find(s, r->session, names[i].name, &t, &to[i].why);
         if (to[i].err == ERR_OK && t.whole)
             to[i].err = why_set(&to[i].why, ERR_INVALID, "that is a flow: name a job of it, like FLOW/JOB");
-        to[i].err = past_explain(s, r->session, names[i].name, to[i].err, &to[i].why);
+        to[i].err = history_request_explain(s, r->session, names[i].name, to[i].err, &to[i].why);
         to[i].job = t.job;
     }
     return m->targets.count;
@@ -74,7 +74,7 @@ static enum err check(const struct wire_dead *m, struct why *why) {
     return ERR_OK;
 }
 
-void ask_dead(struct server *s, struct request *r) {
+void req_dead(struct server *s, struct request *r) {
     const struct wire_dead *m = r->message;
     struct why why = {{0}};
     flow_id flow = {0};
@@ -85,7 +85,7 @@ void ask_dead(struct server *s, struct request *r) {
         call_fail(s, r, e, why.text);
         return;
     }
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     struct chosen *all = ARENA_ARRAY(r->arena, struct chosen, DEAD_MAX);
     uint32_t count = m->targets.count > 0 ? name_them(s, r, all) : choose(s, r, flow, all, &more);
     if (count == 0) { /* nothing fits, and that is well */

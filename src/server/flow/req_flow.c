@@ -151,7 +151,7 @@ static enum err blob_there(struct server *s, const struct request *r, struct sli
     blob_hash h;
     if (hash.len != DIGEST_BYTES) return ERR_OK;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    if (blobs_touch(s->vault.blobs, stream_tenant(r->session), &h)) return ERR_OK;
+    if (blobs_touch(s->store.blobs, stream_tenant(r->session), &h)) return ERR_OK;
     return why_set(why, ERR_NOT_FOUND, "the %s is a blob that is not stored here: put it first", what);
 }
 
@@ -168,7 +168,7 @@ static enum err check_body(struct server *s, const struct request *r, struct sli
     if (e == ERR_OK) e = blob_there(s, r, run.stdin_hash, "standard input", why);
     const struct wire_file *files = run.files.at;
     for (uint32_t i = 0; e == ERR_OK && i < run.files.count; i++) e = blob_there(s, r, files[i].hash, "file", why);
-    return e == ERR_OK && is_asked ? judge_check(s, job, o, &run, why) : e;
+    return e == ERR_OK && is_asked ? evaluator_check(s, job, o, &run, why) : e;
 }
 
 static enum err job_of(struct server *s, const struct request *r, const struct wire_jobs *part,
@@ -224,7 +224,7 @@ static const struct options *sets_of(struct server *s, const struct request *r, 
 
 /* Nobody gives the token of a job more than he has himself. */
 static enum err check_rights(const struct request *r, const struct cmd_jobs *jobs, struct why *why) {
-    uint8_t own = jobtoken_rights(&r->session->who);
+    uint8_t own = job_token_rights(&r->session->who);
     for (uint32_t i = 0; i < jobs->profile_count; i++)
         if (jobs->profiles[i].token_rights & ~own)
             return why_set(why, ERR_FORBIDDEN, "%s cannot give a job's token rights that %s does not have",
@@ -250,13 +250,13 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-enum err ask_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
                           struct why *why) {
     struct wire_flow read;
     bool check = flow->check;
     enum err e = ERR_OK;
     if (flow->spec.len > 0) {
-        e = flowfile_read(s, r, flow, &read, why);
+        e = flow_file_read(s, r, flow, &read, why);
         if (e != ERR_OK) return e;
         flow = &read;
     }
@@ -284,10 +284,10 @@ enum err ask_flow_command(struct server *s, const struct request *r, const struc
     struct slice *keys = by_job ? NULL : ARENA_ARRAY(r->arena, struct slice, flow->part.options.count + 1);
     c->set_keys = keys;
     e = jobs_of(s, r, &flow->part, keys, &c->jobs, why);
-    return e == ERR_OK && by_job ? adder_check(s, c->adder, &c->jobs, r->arena, why) : e;
+    return e == ERR_OK && by_job ? add_scope_check(s, c->adder, &c->jobs, r->arena, why) : e;
 }
 
-void ask_submit(struct server *s, struct request *r) {
+void req_submit(struct server *s, struct request *r) {
     const struct wire_submit *m = r->message;
     const struct wire_flow *flows = m->flows.at;
     if (m->flows.count == 0) {
@@ -300,7 +300,7 @@ void ask_submit(struct server *s, struct request *r) {
         struct command cmd;
         struct why why;
         why.text[0] = 0;
-        enum err e = ask_flow_command(s, r, &flows[i], &cmd, &why);
+        enum err e = req_flow_command(s, r, &flows[i], &cmd, &why);
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else
@@ -308,17 +308,17 @@ void ask_submit(struct server *s, struct request *r) {
     }
 }
 
-void ask_add(struct server *s, struct request *r) {
+void req_add(struct server *s, struct request *r) {
     const struct wire_add_jobs *m = r->message;
     struct command cmd = {.kind = CMD_ADD};
     struct why why = {{0}};
     struct wire_jobs part = m->part;
     enum err e = target_flow(s, r->session, m->flow, &cmd.as.add.flow, &why);
-    if (e != ERR_OK) e = past_explain(s, r->session, m->flow, e, &why);
-    if (e == ERR_OK && m->spec.len > 0) e = flowfile_read_jobs(s, r, m, &part, &why);
+    if (e != ERR_OK) e = history_request_explain(s, r->session, m->flow, e, &why);
+    if (e == ERR_OK && m->spec.len > 0) e = flow_file_read_jobs(s, r, m, &part, &why);
     if (e == ERR_OK) e = jobs_of(s, r, &part, NULL, &cmd.as.add.jobs, &why);
     struct job_ref adder = r->session->job.job;
-    if (e == ERR_OK && adder.flow.v != 0) e = adder_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
+    if (e == ERR_OK && adder.flow.v != 0) e = add_scope_check(s, adder, &cmd.as.add.jobs, r->arena, &why);
     cmd.as.add.adder = adder;
     cmd.as.add.fence = r->session->job.fence;
     struct call *c = call_open(s, r, 1);
@@ -350,7 +350,7 @@ static enum err change_of(uint8_t op, const struct target *t, struct slice reaso
     return ERR_OK;
 }
 
-void ask_targets(struct server *s, struct request *r) {
+void req_targets(struct server *s, struct request *r) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
     if (m->targets.count == 0) {
@@ -369,11 +369,11 @@ void ask_targets(struct server *s, struct request *r) {
         if (e == ERR_OK)
             call_command(s, r, c, i, &cmd);
         else
-            call_refuse(s, r, c, i, past_explain(s, r->session, names[i].name, e, &why), why.text);
+            call_refuse(s, r, c, i, history_request_explain(s, r->session, names[i].name, e, &why), why.text);
     }
 }
 
-void ask_pause(struct server *s, struct request *r) {
+void req_pause(struct server *s, struct request *r) {
     const struct wire_pause *m = r->message;
     struct command cmd = {.kind = CMD_PAUSE};
     struct why why = {{0}};
@@ -417,7 +417,7 @@ static void send_verdict(struct server *s, struct request *r, struct command *cm
         call_refuse(s, r, c, 0, e, why->text);
 }
 
-void ask_verdict(struct server *s, struct request *r) {
+void req_verdict(struct server *s, struct request *r) {
     const struct wire_verdict *m = r->message;
     struct command cmd = {.kind = CMD_VERDICT};
     struct why why = {{0}};

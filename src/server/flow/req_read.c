@@ -32,7 +32,8 @@ struct got_jobs {
 
 /* Room for the next frame, and not more: mostly it is about one job. */
 static void got_room(struct got_jobs *g) {
-    g->list = ARENA_ARRAY(&g->s->show, struct wire_job_view, g->left < JOBS_PER_FRAME ? g->left : JOBS_PER_FRAME);
+    g->list =
+        ARENA_ARRAY(&g->s->frame_arena, struct wire_job_view, g->left < JOBS_PER_FRAME ? g->left : JOBS_PER_FRAME);
 }
 
 static void got_flush(struct got_jobs *g, bool more) {
@@ -43,17 +44,17 @@ static void got_flush(struct got_jobs *g, bool more) {
 
 static void got_job(void *ctx, const struct job_view *job) {
     struct got_jobs *g = ctx;
-    show_job(g->s, job, false, &g->list[g->count++]);
+    server_view_job(g->s, job, false, &g->list[g->count++]);
     g->left--;
     if (g->count < JOBS_PER_FRAME || g->left == 0) return;
     got_flush(g, true);
     /* The flow is told once, with the first frame. Frames are made one after the other, so memory is reused. */
     g->m.flow = (struct wire_flow_view){0};
-    arena_reset(&g->s->show);
+    arena_reset(&g->s->frame_arena);
     got_room(g);
 }
 
-void ask_get(struct server *s, struct request *r) {
+void req_get(struct server *s, struct request *r) {
     const struct wire_get *m = r->message;
     struct target t;
     struct why why = {{0}};
@@ -61,20 +62,20 @@ void ask_get(struct server *s, struct request *r) {
     struct call *c;
     struct job_view job;
     enum err e = target_look(s, r->session, m->target, &t, &job, &why);
-    if (e == ERR_NOT_FOUND && past_look(s, r, m->target)) return;
+    if (e == ERR_NOT_FOUND && history_request_look(s, r, m->target)) return;
     bool only_job = e == ERR_OK && !t.whole && web_tells_item(r->session, r->id);
     if (e != ERR_OK || (!only_job && !view_flow(server_state(s), t.job.flow, &flow))) {
         call_fail(s, r, e != ERR_OK ? e : ERR_NOT_FOUND, why.text);
         return;
     }
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     buf_clear(&s->out);
     struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(s->engine)}};
     g.left = !t.whole ? 1 : m->details ? flow.job_count : 0;
     got_room(&g);
-    if (!only_job) show_flow(s, &flow, &g.m.flow);
+    if (!only_job) server_view_flow(s, &flow, &g.m.flow);
     if (!t.whole && (job.ref.flow.v != 0 || view_job(server_state(s), t.job, &job)))
-        show_job(s, &job, m->details, &g.list[g.count++]);
+        server_view_job(s, &job, m->details, &g.list[g.count++]);
     else if (g.left > 0 && t.whole)
         view_each_job(server_state(s), flow.id, got_job, &g);
     if (s->out.len == 0) { /* one message is all */
@@ -140,7 +141,7 @@ static enum err jobs_range(struct page *p, flow_id flow, uint32_t *ret_first, ui
 }
 
 static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
-    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
     uint32_t first = 0, count = 0;
     enum err e = jobs_range(p, flow, &first, &count, why);
     if (e != ERR_OK) return e;
@@ -150,9 +151,9 @@ static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
         struct job_ref ref = {flow, first + (uint32_t)i};
         if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) continue;
         if (p->m->graph)
-            show_node(p->s, &job, &list[p->count++]);
+            server_view_node(p->s, &job, &list[p->count++]);
         else
-            show_job(p->s, &job, false, &list[p->count++]);
+            server_view_job(p->s, &job, false, &list[p->count++]);
     }
     p->next = i < count ? i : 0;
     p->list = list;
@@ -186,7 +187,7 @@ static void mark_put(struct page *p, const struct mark *m) {
 
 static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *why) {
     const struct state *state = server_state(p->s);
-    struct wire_job_view *list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    struct wire_job_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
     struct job_view v;
     struct mark m;
     if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
@@ -198,7 +199,7 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
            !(ended = (at = view_dead_next(state, at, p->m->newest, &v)) == 0)) {
         p->looked++;
         m = (struct mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
-        if (job_is_wanted(p, &v)) show_job(p->s, &v, false, &list[p->count++]);
+        if (job_is_wanted(p, &v)) server_view_job(p->s, &v, false, &list[p->count++]);
     }
     if (!ended && view_dead_next(state, at, p->m->newest, &v) != 0) mark_put(p, &m);
     ret->jobs = (struct tlv_list){list, p->count};
@@ -207,7 +208,7 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
 
 static enum err list_questions(struct page *p, struct wire_listed *ret, struct why *why) {
     const struct state *state = server_state(p->s);
-    struct wire_question_view *list = ARENA_ARRAY(&p->s->show, struct wire_question_view, p->most);
+    struct wire_question_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_question_view, p->most);
     struct question_view v;
     struct flow_view flow;
     struct mark m;
@@ -223,7 +224,7 @@ static enum err list_questions(struct page *p, struct wire_listed *ret, struct w
         p->looked++;
         m = (struct mark){m.passed + 1, v.id.v, 0};
         if (view_flow(state, v.job.flow, &flow) && sees(p->r->session, flow.tenant))
-            show_question(p->s, &v, &list[p->count++]);
+            server_view_question(p->s, &v, &list[p->count++]);
     }
     if (!ended && view_question_next(state, at, &v) != 0) mark_put(p, &m);
     ret->questions = (struct tlv_list){list, p->count};
@@ -243,7 +244,7 @@ static void one_worker(void *ctx, const struct worker_view *v) {
     struct page *p = ctx;
     if (v->info->tenant.len > 0 && !sees(p->r->session, v->info->tenant)) return;
     if (slice_begins(v->id, p->m->name) && page_wants(p))
-        show_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
+        server_view_worker(p->s, v, &((struct wire_worker_view *)p->list)[p->count++]);
 }
 
 /* `name` is the worker here, not the beginning of a job's. */
@@ -252,14 +253,14 @@ static void one_run(void *ctx, const struct job_view *v) {
     struct flow_view flow;
     if (!view_flow(server_state(p->s), v->ref.flow, &flow) || !sees(p->r->session, flow.tenant)) return;
     if (word_is_wanted(&p->m->states, job_state_word(v->state)) && in_time(p->m, v->since) && page_wants(p))
-        show_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
+        server_view_job(p->s, v, false, &((struct wire_job_view *)p->list)[p->count++]);
 }
 
 static enum err list_running(struct page *p, struct why *why) {
     struct worker_view v;
     enum err e = target_worker(p->s, p->r->session, p->m->name, &v, why);
     if (e != ERR_OK) return e;
-    p->list = ARENA_ARRAY(&p->s->show, struct wire_job_view, p->most);
+    p->list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
     view_each_run(server_state(p->s), v.number, one_run, p);
     return ERR_OK;
 }
@@ -268,8 +269,8 @@ static enum err list_worker(struct page *p, struct why *why) {
     struct worker_view v;
     enum err e = target_worker(p->s, p->r->session, p->m->name, &v, why);
     if (e != ERR_OK) return e;
-    p->list = ARENA_ARRAY(&p->s->show, struct wire_worker_view, 1);
-    show_worker(p->s, &v, p->list);
+    p->list = ARENA_ARRAY(&p->s->frame_arena, struct wire_worker_view, 1);
+    server_view_worker(p->s, &v, p->list);
     p->count = 1;
     return ERR_OK;
 }
@@ -289,7 +290,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     case WIRE_LIST_DEAD: return list_dead(p, ret, why);
     case WIRE_LIST_QUESTIONS: return list_questions(p, ret, why);
     case WIRE_LIST_WORKERS:
-        p->list = ARENA_ARRAY(&s->show, struct wire_worker_view, p->most);
+        p->list = ARENA_ARRAY(&s->frame_arena, struct wire_worker_view, p->most);
         view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
         ret->workers = (struct tlv_list){p->list, p->count};
         return ERR_OK;
@@ -306,20 +307,20 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     return why_set(why, ERR_INVALID, "there is no such list");
 }
 
-void ask_list(struct server *s, struct request *r) {
+void req_list(struct server *s, struct request *r) {
     const struct wire_list *m = r->message;
     struct why why = {{0}};
     struct page p = {.s = s, .r = r, .m = m, .most = m->most == 0 ? PAGE_STANDARD : m->most};
     struct wire_listed got = {.lsn = engine_lsn(s->engine)};
     char cursor[24];
     if (p.most > PAGE_MAX) p.most = PAGE_MAX;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     enum err e = ERR_OK;
     bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
     if (!marked && !slice_decimal(m->cursor, &p.cursor))
         e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
-        flowlist_ask(s, r, p.cursor, p.most);
+        flow_list_read(s, r, p.cursor, p.most);
         return;
     }
     if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0))
@@ -327,7 +328,7 @@ void ask_list(struct server *s, struct request *r) {
     if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
         e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
-    if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && past_look(s, r, m->flow)) return;
+    if (e == ERR_NOT_FOUND && m->what == WIRE_LIST_JOBS && history_request_look(s, r, m->flow)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -342,43 +343,44 @@ void ask_list(struct server *s, struct request *r) {
 
 /* ---- why, stats ---- */
 
-void ask_why(struct server *s, struct request *r) {
+void req_why(struct server *s, struct request *r) {
     const struct wire_why *m = r->message;
     struct why why = {{0}};
     struct why_job reason;
     struct job_view job, parent;
     struct worker_view worker;
     enum err e = target_job(s, r->session, m->job, &job, &why);
-    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
+    if (e == ERR_NOT_FOUND && history_request_look(s, r, m->job)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
     }
     (void)view_why(server_state(s), engine_live(s->engine), s->limits, job.ref, &reason);
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     struct wire_reason got = {.lsn = engine_lsn(s->engine),
-                              .job = show_job_name(s, &job),
+                              .job = server_view_job_name(s, &job),
                               .state = slice_str(job_state_word(job.state)),
                               .parents_open = reason.parents_open,
                               .limit = reason.limit,
                               .question = reason.question.v};
-    show_reason(s, &reason, &got);
+    server_view_reason(s, &reason, &got);
     if (reason.block == BLOCK_CAPABILITY || reason.block == BLOCK_NO_WORKERS)
-        got.text = show_asked(s, &job, reason.block);
-    if (reason.block == BLOCK_HEALTH) show_health(s, &job, &got);
-    if (reason.block == BLOCK_NOTHING) show_words(s, &job, &got);
+        got.text = server_view_asked(s, &job, reason.block);
+    if (reason.block == BLOCK_HEALTH) server_view_health(s, &job, &got);
+    if (reason.block == BLOCK_NOTHING) server_view_words(s, &job, &got);
     struct wire_job_view shown;
     if (job_state_is_terminal(job.state)) {
-        show_job(s, &job, false, &shown);
-        got.text = show_end(s, &shown);
+        server_view_job(s, &job, false, &shown);
+        got.text = server_view_end(s, &shown);
     }
     bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
                 reason.block == BLOCK_RATE_LIMIT || reason.block == BLOCK_OUTSIDE;
     if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
-    if (reason.block == BLOCK_OUTSIDE || slice_eq(got.gate, SLICE("external"))) show_outside(s, &job, &reason, &got);
+    if (reason.block == BLOCK_OUTSIDE || slice_eq(got.gate, SLICE("external")))
+        server_view_external(s, &job, &reason, &got);
     if (reason.block == BLOCK_PARENTS && reason.parent.ordinal != UINT32_MAX &&
         view_job(server_state(s), reason.parent, &parent))
-        got.parent = show_job_name(s, &parent);
+        got.parent = server_view_job_name(s, &parent);
     if ((reason.block == BLOCK_STOPPING || reason.block == BLOCK_START) &&
         view_worker(server_state(s), NULL, reason.worker, &worker))
         got.worker = worker.id;

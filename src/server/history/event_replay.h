@@ -10,43 +10,43 @@
 #include "event_view.h"
 #include "journal.h"
 
-struct recount;
+struct event_replay;
 
-struct recount_spec {
+struct event_replay_spec {
     struct position after; /* only events behind this one; 0 = from the beginning */
     uint64_t flow;         /* only of this flow; 0 = of everything */
     uint32_t most;         /* so many events, then it ends; 0 = all */
 };
 
 /* What goes out goes to `to`, in pieces of some ten thousand bytes. */
-struct recount *recount_new(struct disk *disk, const struct recount_spec *spec, struct byte_sink *to);
-void recount_free(struct recount *r);
+struct event_replay *event_replay_new(struct disk *disk, const struct event_replay_spec *spec, struct byte_sink *to);
+void event_replay_free(struct event_replay *r);
 /* Tells everything up to this record, which must be durable, then that it is there. May be called again. */
-CHECKED enum err recount_upto(struct recount *r, uint64_t lsn, struct why *why);
+CHECKED enum err event_replay_upto(struct event_replay *r, uint64_t lsn, struct why *why);
 /* The last word when something is wrong. */
-CHECKED enum err recount_fail(struct recount *r, const struct why *reason, struct why *why);
+CHECKED enum err event_replay_fail(struct event_replay *r, const struct why *reason, struct why *why);
 
 /* ---- for who reads it ---- */
 
-enum recount_kind {
-    RECOUNT_NOTICE,
-    RECOUNT_GAP,  /* records up to `lsn` are not in the archive any more; `records` of them were wanted */
-    RECOUNT_UPTO, /* everything up to `lsn` was told */
-    RECOUNT_FAILED,
-    RECOUNT_KIND_COUNT
+enum event_replay_kind {
+    EVENT_REPLAY_EVENT,
+    EVENT_REPLAY_GAP,  /* records up to `lsn` are not in the archive any more; `records` of them were wanted */
+    EVENT_REPLAY_UPTO, /* everything up to `lsn` was told */
+    EVENT_REPLAY_FAILED,
+    EVENT_REPLAY_KIND_COUNT
 };
 
-struct recount_item {
-    enum recount_kind kind;
-    struct notice notice; /* words point into the bytes */
+struct event_replay_item {
+    enum event_replay_kind kind;
+    struct event_view notice; /* words point into the bytes */
     uint64_t lsn, records;
     struct slice text; /* why it failed */
 };
 
-#define RECOUNT_ITEM_BYTES_MAX (1u << 20)
+#define EVENT_REPLAY_ITEM_BYTES_MAX (1u << 20)
 
-enum recount_taken { RECOUNT_TAKEN, RECOUNT_MORE /* bytes are needed */, RECOUNT_BAD };
+enum event_replay_taken { EVENT_REPLAY_TAKEN, EVENT_REPLAY_MORE /* bytes are needed */, EVENT_REPLAY_BAD };
 /* Takes one item off the front. */
-enum recount_taken recount_take(struct slice *bytes, struct recount_item *ret);
+enum event_replay_taken event_replay_take(struct slice *bytes, struct event_replay_item *ret);
 
 #endif

@@ -23,8 +23,8 @@ struct told { /* an answer that is being put together */
     bool more, gap, foreign;
 };
 
-struct tale {
-    recall_id recall; /* first: never 0 while in use */
+struct flow_events_request {
+    replay_id recall; /* first: never 0 while in use */
     conn_id conn;
     uint32_t request;
     char flow[64]; /* as it was asked for */
@@ -46,14 +46,14 @@ static void told_fini(struct told *t) {
     vec_fini(&t->events);
 }
 
-static void told_add(struct told *t, const struct notice *n) {
+static void told_add(struct told *t, const struct event_view *n) {
     if (t->events.count == t->most) {
         t->more = true;
         return;
     }
     struct wire_event *e = vec_push(&t->events);
     *e = n->event;
-    e->kind = slice_str(notice_kind_word(n->kind));
+    e->kind = slice_str(event_view_kind_word(n->kind));
     e->target = arena_slice(&t->words, e->target);
     e->from = arena_slice(&t->words, e->from);
     e->to = arena_slice(&t->words, e->to);
@@ -71,35 +71,35 @@ static struct wire_told told_message(const struct told *t, uint64_t lsn, char cu
 
 /* ---- life ---- */
 
-void tale_init(struct server *s) {
-    pool_init(&s->tales.all, sizeof(struct tale), TALES_MAX);
+void flow_events_init(struct server *s) {
+    pool_init(&s->flow_events.all, sizeof(struct flow_events_request), TALES_MAX);
 }
 
-static void tale_free(struct server *s, uint32_t index) {
-    struct tale *t = pool_at(&s->tales.all, index);
-    s->world.recaller->ops->stop(s->world.recaller, t->recall);
+static void flow_events_free(struct server *s, uint32_t index) {
+    struct flow_events_request *t = pool_at(&s->flow_events.all, index);
+    s->world.replayer->ops->stop(s->world.replayer, t->recall);
     told_fini(&t->told);
     bytes_free(t->tenant);
     buf_fini(&t->in);
-    pool_free(&s->tales.all, index);
+    pool_free(&s->flow_events.all, index);
 }
 
-void tale_forget(struct server *s, conn_id conn) {
-    for (uint32_t i = 1; s->tales.all.count > 0 && i <= s->tales.all.high; i++) {
-        const struct tale *t = pool_at(&s->tales.all, i);
-        if (t->recall.v != 0 && t->conn.v == conn.v) tale_free(s, i);
+void flow_events_forget(struct server *s, conn_id conn) {
+    for (uint32_t i = 1; s->flow_events.all.count > 0 && i <= s->flow_events.all.high; i++) {
+        const struct flow_events_request *t = pool_at(&s->flow_events.all, i);
+        if (t->recall.v != 0 && t->conn.v == conn.v) flow_events_free(s, i);
     }
 }
 
-void tale_fini(struct server *s) {
-    for (uint32_t i = 1; i <= s->tales.all.high; i++)
-        if (((struct tale *)pool_at(&s->tales.all, i))->recall.v != 0) tale_free(s, i);
-    pool_fini(&s->tales.all);
+void flow_events_fini(struct server *s) {
+    for (uint32_t i = 1; i <= s->flow_events.all.high; i++)
+        if (((struct flow_events_request *)pool_at(&s->flow_events.all, i))->recall.v != 0) flow_events_free(s, i);
+    pool_fini(&s->flow_events.all);
 }
 
-static struct tale *tale_of(struct server *s, recall_id id) {
-    for (uint32_t i = 1; i <= s->tales.all.high; i++) {
-        struct tale *t = pool_at(&s->tales.all, i);
+static struct flow_events_request *flow_events_of(struct server *s, replay_id id) {
+    for (uint32_t i = 1; i <= s->flow_events.all.high; i++) {
+        struct flow_events_request *t = pool_at(&s->flow_events.all, i);
         if (t->recall.v == id.v) return t;
     }
     return NULL;
@@ -107,17 +107,17 @@ static struct tale *tale_of(struct server *s, recall_id id) {
 
 /* ---- from the journal ---- */
 
-static void told(void *ctx, recall_id id, struct slice bytes) {
-    struct tale *t = tale_of(ctx, id);
+static void told(void *ctx, replay_id id, struct slice bytes) {
+    struct flow_events_request *t = flow_events_of(ctx, id);
     if (t != NULL) buf_put_slice(&t->in, bytes);
 }
 
-static void ended(void *ctx, recall_id id) {
-    struct tale *t = tale_of(ctx, id);
+static void ended(void *ctx, replay_id id) {
+    struct flow_events_request *t = flow_events_of(ctx, id);
     if (t != NULL) t->has_ended = true;
 }
 
-static void answer(struct server *s, struct tale *t) {
+static void answer(struct server *s, struct flow_events_request *t) {
     struct session *n = session_of(s, t->conn);
     char cursor[POSITION_TEXT_BYTES], text[128];
     struct wire_told m = told_message(&t->told, t->upto, cursor);
@@ -131,66 +131,68 @@ static void answer(struct server *s, struct tale *t) {
 }
 
 /* True: it is over. */
-static bool hear(struct server *s, struct tale *t, const struct recount_item *item) {
+static bool hear(struct server *s, struct flow_events_request *t, const struct event_replay_item *item) {
     struct session *n = session_of(s, t->conn);
     switch (item->kind) {
-    case RECOUNT_NOTICE:
+    case EVENT_REPLAY_EVENT:
         if (t->tenant != NULL && !slice_eq(item->notice.tenant, bytes_slice(t->tenant))) t->told.foreign = true;
         told_add(&t->told, &item->notice);
         return false;
-    case RECOUNT_GAP: t->told.gap = true; return false;
-    case RECOUNT_UPTO: answer(s, t); return true;
-    case RECOUNT_FAILED: server_log(s, SERVER_WARN, "events", "of %s: %.*s", t->flow, SLICE_FMT(item->text)); break;
-    case RECOUNT_KIND_COUNT: break;
+    case EVENT_REPLAY_GAP: t->told.gap = true; return false;
+    case EVENT_REPLAY_UPTO: answer(s, t); return true;
+    case EVENT_REPLAY_FAILED:
+        server_log(s, SERVER_WARN, "events", "of %s: %.*s", t->flow, SLICE_FMT(item->text));
+        break;
+    case EVENT_REPLAY_KIND_COUNT: break;
     }
     if (n != NULL) session_error(s, n, t->request, ERR_IO, "the journal could not be read");
     return true;
 }
 
-static bool look(struct server *s, struct tale *t) {
+static bool look(struct server *s, struct flow_events_request *t) {
     struct slice left = buf_slice(&t->in);
-    enum recount_taken taken;
-    struct recount_item item;
-    while ((taken = recount_take(&left, &item)) == RECOUNT_TAKEN)
+    enum event_replay_taken taken;
+    struct event_replay_item item;
+    while ((taken = event_replay_take(&left, &item)) == EVENT_REPLAY_TAKEN)
         if (hear(s, t, &item)) return true;
-    bool lost = taken == RECOUNT_BAD || t->has_ended || t->in.full;
+    bool lost = taken == EVENT_REPLAY_BAD || t->has_ended || t->in.full;
     if (left.len > 0) memmove(t->in.at, left.ptr, left.len);
     buf_cut(&t->in, left.len);
-    item = (struct recount_item){.kind = RECOUNT_FAILED, .text = SLICE("its reader has ended")};
+    item = (struct event_replay_item){.kind = EVENT_REPLAY_FAILED, .text = SLICE("its reader has ended")};
     return lost && hear(s, t, &item);
 }
 
-void tale_turn(struct server *s) {
-    for (uint32_t i = 1; s->tales.all.count > 0 && i <= s->tales.all.high; i++) {
-        struct tale *t = pool_at(&s->tales.all, i);
-        if (t->recall.v != 0 && look(s, t)) tale_free(s, i);
+void flow_events_step(struct server *s) {
+    for (uint32_t i = 1; s->flow_events.all.count > 0 && i <= s->flow_events.all.high; i++) {
+        struct flow_events_request *t = pool_at(&s->flow_events.all, i);
+        if (t->recall.v != 0 && look(s, t)) flow_events_free(s, i);
     }
 }
 
 static void read_journal(struct server *s, struct request *r, uint64_t flow, struct position since, uint32_t most) {
     const struct wire_tale *m = r->message;
-    struct recaller *recaller = s->world.recaller;
-    struct recall_handler handler = {told, ended, s};
-    uint32_t index = pool_alloc(&s->tales.all);
+    struct replayer *recaller = s->world.replayer;
+    struct replay_handler handler = {told, ended, s};
+    uint32_t index = pool_alloc(&s->flow_events.all);
     struct told told_so_far;
     told_init(&told_so_far, most);
-    struct recall_spec spec = {.after_lsn = since.lsn,
+    struct replay_spec spec = {.after_lsn = since.lsn,
                                .after_ordinal = since.ordinal,
                                .flow = flow,
                                .most = told_so_far.most + 1}; /* one more says that there are more */
-    recall_id id = index != 0 ? recaller->ops->start(recaller, &spec, &handler) : (recall_id){0};
+    replay_id id = index != 0 ? recaller->ops->start(recaller, &spec, &handler) : (replay_id){0};
     if (id.v == 0) {
         told_fini(&told_so_far);
-        if (index != 0) pool_free(&s->tales.all, index);
+        if (index != 0) pool_free(&s->flow_events.all, index);
         session_busy(s, r->session, r->id, "too many read the journal", 1000);
         return;
     }
-    struct tale *t = pool_at(&s->tales.all, index);
-    *t = (struct tale){.recall = id,
-                       .conn = r->session->conn,
-                       .request = r->id,
-                       .upto = engine_durable_lsn(s->engine),
-                       .told = told_so_far};
+    struct flow_events_request *t = pool_at(&s->flow_events.all, index);
+    *t = (struct flow_events_request){.recall = id,
+                                      .conn = r->session->conn,
+                                      .request = r->id,
+                                      .upto = engine_durable_lsn(s->engine),
+                                      .told = told_so_far};
     if (r->session->who.tenant[0] != 0) t->tenant = bytes_new(slice_str(r->session->who.tenant));
     snprintf(t->flow, sizeof t->flow, "%.*s", SLICE_FMT(m->flow));
     buf_init(&t->in, IN_BYTES_MAX);
@@ -201,30 +203,30 @@ static void read_journal(struct server *s, struct request *r, uint64_t flow, str
 
 /* Times of batches never fall: a ring that begins before the flow did has all of it. */
 static bool ring_is_enough(struct server *s, uint64_t flow, bool resumes, struct position since) {
-    const struct feed *d = &s->feed;
+    const struct event_ring *d = &s->event_ring;
     struct flow_view v;
     if (resumes) return !position_is_after((struct position){d->before_lsn, d->before_ordinal}, since);
     if (d->before_lsn == 0) return true;
     return view_flow(server_state(s), (flow_id){flow}, &v) && d->first < d->next &&
-           d->ring[d->first % FEED_RING].as.event.time.ms < v.created.ms;
+           d->ring[d->first % EVENT_RING_SIZE].as.event.time.ms < v.created.ms;
 }
 
 static void read_ring(struct server *s, struct request *r, uint64_t flow, struct position since, uint32_t most,
                       bool gap) {
-    const struct feed *d = &s->feed;
+    const struct event_ring *d = &s->event_ring;
     struct told t;
     char cursor[POSITION_TEXT_BYTES];
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     told_init(&t, most);
     for (uint64_t at = d->first; at < d->next && !t.more; at++) {
-        const struct effect *e = &d->ring[at % FEED_RING];
-        struct lens l = {server_state(s), s->options.shard, &s->show};
-        struct notice n;
+        const struct effect *e = &d->ring[at % EVENT_RING_SIZE];
+        struct state_view l = {server_state(s), s->options.shard, &s->frame_arena};
+        struct event_view n;
         if (e->as.event.kind == EVENT_WORKER || e->as.event.job.flow.v != flow) continue;
         if (!position_is_after((struct position){e->lsn, e->ordinal}, since)) continue;
-        arena_reset(&s->show);
-        notice_make(&l, e, &n);
+        arena_reset(&s->frame_arena);
+        event_view_make(&l, e, &n);
         told_add(&t, &n);
     }
     t.gap = gap;
@@ -250,7 +252,7 @@ static enum err flow_find(struct server *s, struct request *r, uint64_t *ret, st
     return ERR_OK;
 }
 
-void tale_ask(struct server *s, struct request *r) {
+void flow_events_read(struct server *s, struct request *r) {
     const struct wire_tale *m = r->message;
     struct position since = {0};
     struct why why = {{0}};
@@ -266,13 +268,13 @@ void tale_ask(struct server *s, struct request *r) {
     /* Of a flow that has left memory the ring does not know whose it was; the journal does. */
     struct flow_view v;
     bool is_own = r->session->who.tenant[0] == 0 || view_flow(server_state(s), (flow_id){flow}, &v);
-    if (!is_own && s->world.recaller == NULL) {
+    if (!is_own && s->world.replayer == NULL) {
         (void)why_set(&why, ERR_NOT_FOUND, "there is no flow %.*s", SLICE_FMT(m->flow));
         call_fail(s, r, ERR_NOT_FOUND, why.text);
         return;
     }
     bool enough = ring_is_enough(s, flow, resumes, since) && is_own;
-    if (enough || s->world.recaller == NULL)
+    if (enough || s->world.replayer == NULL)
         read_ring(s, r, flow, since, m->most, !enough);
     else
         read_journal(s, r, flow, since, m->most);

@@ -9,14 +9,14 @@
 struct server;
 struct request;
 
-struct tales {
-    struct pool all; /* struct tale: requests for which the journal is being read */
+struct flow_events {
+    struct pool all; /* struct flow_events_request: requests for which the journal is being read */
 };
 
-void tale_init(struct server *s);
-void tale_fini(struct server *s);
-void tale_ask(struct server *s, struct request *r); /* WIRE_TALE */
-void tale_turn(struct server *s);
-void tale_forget(struct server *s, conn_id conn);
+void flow_events_init(struct server *s);
+void flow_events_fini(struct server *s);
+void flow_events_read(struct server *s, struct request *r); /* WIRE_TALE */
+void flow_events_step(struct server *s);
+void flow_events_forget(struct server *s, conn_id conn);
 
 #endif

@@ -4,62 +4,62 @@
 #include <stdatomic.h>
 
 #include "fold.h"
-#include "history_row.h"
+#include "flow_row.h"
 #include "view_history.h"
 
-struct rebuild {
+struct history_rebuild {
     struct arena birth; /* holds this object */
     struct disk *disk;
     uint32_t shard;
     uint64_t upto;
     atomic_ullong at;
     struct history_sink *to;
-    struct row row;
+    struct flow_row row;
     struct arena arena; /* of one part */
 };
 
-struct rebuild *rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn) {
+struct history_rebuild *history_rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn) {
     struct arena birth;
-    arena_init(&birth, sizeof(struct rebuild) + 64, sizeof(struct rebuild) + 4096);
-    struct rebuild *r = ARENA_NEW(&birth, struct rebuild);
+    arena_init(&birth, sizeof(struct history_rebuild) + 64, sizeof(struct history_rebuild) + 4096);
+    struct history_rebuild *r = ARENA_NEW(&birth, struct history_rebuild);
     r->birth = birth;
     r->disk = disk;
     r->shard = shard;
     r->upto = upto_lsn;
-    row_init(&r->row);
+    flow_row_init(&r->row);
     arena_init(&r->arena, 65536, (size_t)1 << 30);
     return r;
 }
 
-void rebuild_free(struct rebuild *r) {
+void history_rebuild_free(struct history_rebuild *r) {
     if (r == NULL) return;
-    row_fini(&r->row);
+    flow_row_fini(&r->row);
     arena_fini(&r->arena);
     struct arena birth = r->birth;
     arena_fini(&birth);
 }
 
-static enum err put_flow(struct rebuild *r, const struct engine *e, flow_id flow, struct why *why) {
-    struct lens l = {engine_state(e), r->shard, &r->arena};
+static enum err put_flow(struct history_rebuild *r, const struct engine *e, flow_id flow, struct why *why) {
+    struct state_view l = {engine_state(e), r->shard, &r->arena};
     struct history_part part;
     struct history_row row;
     struct flow_view view;
     enum err err = ERR_OK;
     if (!view_flow(l.state, flow, &view)) return ERR_OK; /* it began, ended and left in one batch */
-    row_begin(&r->row, flow, engine_lsn(e));
+    flow_row_begin(&r->row, flow, engine_lsn(e));
     for (bool last = false; err == ERR_OK && !last;) {
         arena_reset(&r->arena);
-        last = row_part(&r->row, &l, &part);
+        last = flow_row_part(&r->row, &l, &part);
         err = r->to->put_part(r->to, &part, why);
     }
     if (err != ERR_OK) return err;
-    row_head(&r->row, &l, &row);
+    flow_row_head(&r->row, &l, &row);
     return r->to->put_row(r->to, &row, why);
 }
 
 /* Flows that this batch takes out of memory are whole before it. */
 static enum err before(void *ctx, const struct engine *e, const struct batch *b, struct why *why) {
-    struct rebuild *r = ctx;
+    struct history_rebuild *r = ctx;
     struct cursor c = cursor_of(b->records);
     enum record_kind kind;
     struct slice message;
@@ -75,8 +75,8 @@ static enum err before(void *ctx, const struct engine *e, const struct batch *b,
     return err;
 }
 
-enum err rebuild_run(void *ctx, struct history_sink *to, struct why *why) {
-    struct rebuild *r = ctx;
+enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why) {
+    struct history_rebuild *r = ctx;
     struct fold fold;
     r->to = to;
     enum err e = fold_follow(r->disk, r->upto, before, r, &fold, why);
@@ -85,10 +85,10 @@ enum err rebuild_run(void *ctx, struct history_sink *to, struct why *why) {
     return e;
 }
 
-uint64_t rebuild_at(const struct rebuild *r) {
+uint64_t history_rebuild_at(const struct history_rebuild *r) {
     return r->at;
 }
 
-uint64_t rebuild_upto(const struct rebuild *r) {
+uint64_t history_rebuild_upto(const struct history_rebuild *r) {
     return r->upto;
 }

@@ -7,14 +7,14 @@
 #include "disk.h"
 #include "history.h"
 
-struct rebuild;
+struct history_rebuild;
 
-struct rebuild *rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn);
-void rebuild_free(struct rebuild *r); /* fine for NULL */
-/* A history_rebuild_fn; `ctx` is a struct rebuild. */
-enum err rebuild_run(void *ctx, struct history_sink *to, struct why *why);
+struct history_rebuild *history_rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn);
+void history_rebuild_free(struct history_rebuild *r); /* fine for NULL */
+/* A history_rebuild_fn; `ctx` is a struct history_rebuild. */
+enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why);
 /* How far it is; may be asked by any thread. */
-uint64_t rebuild_at(const struct rebuild *r);
-uint64_t rebuild_upto(const struct rebuild *r);
+uint64_t history_rebuild_at(const struct history_rebuild *r);
+uint64_t history_rebuild_upto(const struct history_rebuild *r);
 
 #endif

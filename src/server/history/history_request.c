@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "call.h"
-#include "history_row.h"
+#include "flow_row.h"
 #include "job_token.h"
 #include "state_view.h"
 #include "session.h"
@@ -15,33 +15,34 @@
 #define WAITS_MAX 1000u
 #define CURSOR_PART 1024u /* a cursor in the jobs of an old flow: its part times this, and the place in it */
 
-void past_init(struct server *s) {
-    pool_init(&s->past, sizeof(struct past_wait), WAITS_MAX);
+void history_request_init(struct server *s) {
+    pool_init(&s->history_requests, sizeof(struct history_request_wait), WAITS_MAX);
 }
 
 static void wait_free(struct server *s, uint32_t index) {
-    struct past_wait *w = pool_at(&s->past, index);
+    struct history_request_wait *w = pool_at(&s->history_requests, index);
     bytes_free(w->body);
     arena_fini(&w->arena);
-    pool_free(&s->past, index);
+    pool_free(&s->history_requests, index);
 }
 
-void past_fini(struct server *s) {
-    for (uint32_t i = 1; i <= s->past.high; i++)
-        if (((struct past_wait *)pool_at(&s->past, i))->conn.v != 0) wait_free(s, i);
-    pool_fini(&s->past);
+void history_request_fini(struct server *s) {
+    for (uint32_t i = 1; i <= s->history_requests.high; i++)
+        if (((struct history_request_wait *)pool_at(&s->history_requests, i))->conn.v != 0) wait_free(s, i);
+    pool_fini(&s->history_requests);
 }
 
-struct past_wait *past_ask(struct server *s, struct request *r, const struct history_query *q, past_fn then) {
-    uint32_t index = pool_alloc(&s->past);
+struct history_request_wait *history_request_ask(struct server *s, struct request *r, const struct history_query *q,
+                                                 history_request_fn then) {
+    uint32_t index = pool_alloc(&s->history_requests);
     struct history_query query = *q;
     query.token = index;
     if (index == 0 || !s->world.history->ops->ask(s->world.history, &query)) {
-        if (index != 0) pool_free(&s->past, index);
+        if (index != 0) pool_free(&s->history_requests, index);
         session_busy(s, r->session, r->id, "too many ask the history", 1000);
         return NULL;
     }
-    struct past_wait *w = pool_at(&s->past, index);
+    struct history_request_wait *w = pool_at(&s->history_requests, index);
     w->conn = r->session->conn;
     w->request = r->id;
     w->op = r->op;
@@ -51,15 +52,15 @@ struct past_wait *past_ask(struct server *s, struct request *r, const struct his
     return w;
 }
 
-void past_answered(void *ctx, const struct history_answer *a) {
+void history_request_answered(void *ctx, const struct history_answer *a) {
     struct server *s = ctx;
-    struct past_wait *w = pool_at(&s->past, (uint32_t)a->token);
+    struct history_request_wait *w = pool_at(&s->history_requests, (uint32_t)a->token);
     struct session *n = session_of(s, w->conn);
     struct why why = {{0}};
     if (n != NULL && n->state == SESSION_OPEN) {
         struct frame f = {.opcode = w->op, .request = w->request, .body = bytes_slice(w->body)};
         arena_reset(&s->arena);
-        arena_reset(&s->show);
+        arena_reset(&s->frame_arena);
         struct request r = {.session = n,
                             .op = w->op,
                             .id = w->request,
@@ -76,7 +77,7 @@ void past_answered(void *ctx, const struct history_answer *a) {
     wait_free(s, (uint32_t)a->token);
 }
 
-bool past_is_partial(struct server *s) {
+bool history_request_is_partial(struct server *s) {
     struct history_stats now;
     s->world.history->ops->stats(s->world.history, &now);
     return now.state != HISTORY_WHOLE;
@@ -107,7 +108,8 @@ static struct slice job_text_of(struct slice target) {
 
 static enum err missing(struct server *s, struct slice target, struct why *why) {
     return why_set(why, ERR_NOT_FOUND, "there is no flow %.*s%s", SLICE_FMT(flow_text_of(target)),
-                   past_is_partial(s) ? " (the history is being made anew: old flows may be missing yet)" : "");
+                   history_request_is_partial(s) ? " (the history is being made anew: old flows may be missing yet)"
+                                                 : "");
 }
 
 static enum err decode(struct server *s, const struct history_answer *a, struct slice target, struct old_flow *ret,
@@ -115,11 +117,11 @@ static enum err decode(struct server *s, const struct history_answer *a, struct 
     if (a->count == 0) return missing(s, target, why);
     if (a->count > 1)
         return why_set(why, ERR_INVALID, "%.*s fits several flows: type more of it", SLICE_FMT(flow_text_of(target)));
-    enum err e = tlv_decode(&wire_flow_view_desc, a->found[0].head, TLV_SKIP_UNKNOWN, &s->show, &ret->view, why);
-    ret->parts = ARENA_ARRAY(&s->show, struct wire_got, a->part_count + 1);
+    enum err e = tlv_decode(&wire_flow_view_desc, a->found[0].head, TLV_SKIP_UNKNOWN, &s->frame_arena, &ret->view, why);
+    ret->parts = ARENA_ARRAY(&s->frame_arena, struct wire_got, a->part_count + 1);
     ret->part_count = a->part_count;
     for (uint32_t i = 0; e == ERR_OK && i < a->part_count; i++)
-        e = tlv_decode(&wire_got_desc, a->parts[i], TLV_SKIP_UNKNOWN, &s->show, &ret->parts[i], why);
+        e = tlv_decode(&wire_got_desc, a->parts[i], TLV_SKIP_UNKNOWN, &s->frame_arena, &ret->parts[i], why);
     return e == ERR_OK ? e : why_wrap(why, e, "history");
 }
 
@@ -154,7 +156,7 @@ static void leave_details_out(struct wire_got *part, bool graph) {
     struct wire_job_view *jobs = part->jobs.at;
     for (uint32_t i = 0; i < part->jobs.count; i++) {
         if (graph) {
-            lens_strip_node(&jobs[i]);
+            state_view_strip_node(&jobs[i]);
             continue;
         }
         jobs[i].parents = jobs[i].attempts = jobs[i].artifacts = (struct tlv_list){0};
@@ -162,7 +164,8 @@ static void leave_details_out(struct wire_got *part, bool graph) {
     }
 }
 
-static void then_get(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+static void then_get(struct server *s, struct request *r, struct history_request_wait *w,
+                     const struct history_answer *a) {
     const struct wire_get *m = r->message;
     struct old_flow f;
     struct old_job job;
@@ -192,7 +195,8 @@ static void then_get(struct server *s, struct request *r, struct past_wait *w, c
         answer_out(s, r);
 }
 
-static void then_why(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+static void then_why(struct server *s, struct request *r, struct history_request_wait *w,
+                     const struct history_answer *a) {
     const struct wire_why *m = r->message;
     struct old_flow f;
     struct old_job job;
@@ -208,13 +212,14 @@ static void then_why(struct server *s, struct request *r, struct past_wait *w, c
                               .job = job.view.job,
                               .state = job.view.state,
                               .code = slice_str(block_word(BLOCK_NOTHING)),
-                              .text = show_end(s, &job.view)};
+                              .text = server_view_end(s, &job.view)};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_REASON, FRAME_ANSWER, r->id, &got);
     answer_out(s, r);
 }
 
-static void then_logs(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+static void then_logs(struct server *s, struct request *r, struct history_request_wait *w,
+                      const struct history_answer *a) {
     const struct wire_logs *m = r->message;
     struct old_flow f;
     struct old_job job;
@@ -232,7 +237,8 @@ static void then_logs(struct server *s, struct request *r, struct past_wait *w, 
                   m->attempt != 0 ? m->attempt : job.view.attempt);
 }
 
-static void then_wait(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+static void then_wait(struct server *s, struct request *r, struct history_request_wait *w,
+                      const struct history_answer *a) {
     const struct wire_wait *m = r->message;
     struct slice target = ((const struct wire_name *)m->targets.at)[0].name;
     struct old_flow f;
@@ -264,7 +270,8 @@ static bool job_is_wanted(const struct wire_list *m, const struct wire_job_view 
 }
 
 /* The answer has the part of the cursor and the next one: a page ends with the part, or when it is full. */
-static void then_jobs(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+static void then_jobs(struct server *s, struct request *r, struct history_request_wait *w,
+                      const struct history_answer *a) {
     const struct wire_list *m = r->message;
     struct old_flow f;
     struct why why = {{0}};
@@ -276,9 +283,9 @@ static void then_jobs(struct server *s, struct request *r, struct past_wait *w, 
         call_fail(s, r, e != ERR_OK ? e : ERR_INVALID, e != ERR_OK ? why.text : "that cursor is none of this server's");
         return;
     }
-    uint32_t most = m->most == 0 || m->most > ROW_PART_JOBS ? ROW_PART_JOBS : m->most, count = 0;
+    uint32_t most = m->most == 0 || m->most > FLOW_ROW_PART_JOBS ? FLOW_ROW_PART_JOBS : m->most, count = 0;
     uint64_t part = cursor / CURSOR_PART, at = cursor % CURSOR_PART;
-    struct wire_job_view *list = ARENA_ARRAY(&s->show, struct wire_job_view, most);
+    struct wire_job_view *list = ARENA_ARRAY(&s->frame_arena, struct wire_job_view, most);
     struct wire_listed got = {.lsn = engine_lsn(s->engine)};
     if (f.part_count > 0 && m->items_of.len == 0) { /* the history has no items */
         const struct wire_job_view *jobs = f.parts[0].jobs.at;
@@ -300,7 +307,7 @@ static void then_jobs(struct server *s, struct request *r, struct past_wait *w, 
 
 /* ---- who is sent here ---- */
 
-static past_fn then_of(uint8_t op) {
+static history_request_fn then_of(uint8_t op) {
     switch (op) {
     case WIRE_GET: return then_get;
     case WIRE_WHY: return then_why;
@@ -311,11 +318,11 @@ static past_fn then_of(uint8_t op) {
     }
 }
 
-bool past_look(struct server *s, struct request *r, struct slice target) {
+bool history_request_look(struct server *s, struct request *r, struct slice target) {
     uint64_t first = 0, last = 0, cursor = 0;
-    past_fn then = then_of(r->op);
+    history_request_fn then = then_of(r->op);
     if (s->world.history == NULL || then == NULL) return false;
-    if (jobtoken_is_confined(r->session)) return false; /* it sees its own flow only, and that one is running */
+    if (job_token_is_confined(r->session)) return false; /* it sees its own flow only, and that one is running */
     if (!target_numbers(s, flow_text_of(target), &first, &last)) return false;
     struct history_query q = {.from = first,
                               .before = last + 1,
@@ -328,11 +335,12 @@ bool past_look(struct server *s, struct request *r, struct slice target) {
         q.part_first = (uint32_t)(cursor / CURSOR_PART);
         q.part_count = 2;
     }
-    (void)past_ask(s, r, &q, then);
+    (void)history_request_ask(s, r, &q, then);
     return true;
 }
 
-enum err past_explain(struct server *s, const struct session *n, struct slice target, enum err e, struct why *why) {
+enum err history_request_explain(struct server *s, const struct session *n, struct slice target, enum err e,
+                                 struct why *why) {
     uint64_t first = 0, last = 0;
     struct slice flow = flow_text_of(target);
     if (e != ERR_NOT_FOUND || !target_numbers(s, flow, &first, &last)) return e;

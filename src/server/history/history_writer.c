@@ -14,30 +14,30 @@ struct due {
     uint64_t flow, lsn;
 };
 
-void project_init(struct server *s) {
-    struct project *p = &s->project;
+void history_writer_init(struct server *s) {
+    struct history_writer *p = &s->history_writer;
     if (s->world.history == NULL) return;
     vec_init(&p->queue, sizeof(struct due));
-    row_init(&p->row);
+    flow_row_init(&p->row);
     arena_init(&p->arena, 65536, (size_t)1 << 30);
 }
 
-void project_fini(struct server *s) {
-    struct project *p = &s->project;
+void history_writer_fini(struct server *s) {
+    struct history_writer *p = &s->history_writer;
     if (s->world.history == NULL) return;
     struct history *h = s->world.history;
     bool all = p->queue.count == 0 && p->seen_lsn <= engine_durable_lsn(s->engine);
     if (all && s->failed == ERR_OK) h->ops->reach(h, p->seen_lsn); /* so that the next start has nothing to put again */
     h->ops->close(h);                                              /* before what its thread may be using goes */
     vec_fini(&p->queue);
-    row_fini(&p->row);
+    flow_row_fini(&p->row);
     arena_fini(&p->arena);
-    rebuild_free(p->rebuild);
+    history_rebuild_free(p->rebuild);
 }
 
 /* A new file, or the first turn: goes on from where the history says it is. */
 static void start_over(struct server *s, const struct history_stats *now) {
-    struct project *p = &s->project;
+    struct history_writer *p = &s->history_writer;
     p->lives = now->lives;
     p->queue.count = p->at = 0;
     p->is_making = false;
@@ -54,7 +54,7 @@ static void start_over(struct server *s, const struct history_stats *now) {
     p->has_put = true; /* so that it says where it is, though no flow may end for long */
 }
 
-enum err project_check(struct server *s, struct why *why) {
+enum err history_writer_check(struct server *s, struct why *why) {
     struct history_stats now;
     if (s->world.history == NULL) return ERR_OK;
     s->world.history->ops->stats(s->world.history, &now);
@@ -71,7 +71,7 @@ static void note_due(void *ctx, flow_id flow, uint64_t lsn) {
 }
 
 static void collect(struct server *s) {
-    struct project *p = &s->project;
+    struct history_writer *p = &s->history_writer;
     if (p->seen_lsn >= engine_lsn(s->engine)) return;
     view_each_ended(server_state(s), p->seen_lsn, note_due, &p->queue);
     p->seen_lsn = engine_lsn(s->engine);
@@ -88,25 +88,25 @@ static bool is_current(struct server *s, const struct due *d, bool *ret_settling
 }
 
 static void make_some(struct server *s, const struct due *d) {
-    struct project *p = &s->project;
+    struct history_writer *p = &s->history_writer;
     struct history *h = s->world.history;
-    struct lens l = {server_state(s), s->options.shard, &p->arena};
+    struct state_view l = {server_state(s), s->options.shard, &p->arena};
     struct history_part part;
     struct history_row row;
-    if (!p->is_making) row_begin(&p->row, (flow_id){d->flow}, engine_lsn(s->engine));
+    if (!p->is_making) flow_row_begin(&p->row, (flow_id){d->flow}, engine_lsn(s->engine));
     arena_reset(&p->arena);
-    bool last = row_part(&p->row, &l, &part);
+    bool last = flow_row_part(&p->row, &l, &part);
     h->ops->put_part(h, &part);
     p->is_making = !last;
     if (!last) return;
-    row_head(&p->row, &l, &row);
+    flow_row_head(&p->row, &l, &row);
     h->ops->put_row(h, &row);
     p->has_put = true;
 }
 
 /* What changed since it was queued runs again, or is queued once more behind. */
 static void make_rows(struct server *s) {
-    struct project *p = &s->project;
+    struct history_writer *p = &s->history_writer;
     struct history *h = s->world.history;
     for (uint32_t i = 0; i < FLOWS_PER_PASS && p->at < p->queue.count && h->ops->room(h) > 0; i++) {
         const struct due *d = vec_at(&p->queue, p->at);
@@ -122,7 +122,7 @@ static void make_rows(struct server *s) {
 }
 
 static void reach(struct server *s) {
-    struct project *p = &s->project;
+    struct history_writer *p = &s->history_writer;
     uint64_t lsn = p->seen_lsn;
     if (p->at < p->queue.count) lsn = ((const struct due *)vec_at(&p->queue, p->at))->lsn - 1;
     if (lsn <= p->put_lsn || !p->has_put) return; /* without new rows there is nothing worth a transaction */
@@ -135,25 +135,26 @@ static void reach(struct server *s) {
 
 /* Flows in memory first: one that leaves it after this moment is in the history, one that left before is in what is
  * read now. */
-static bool may_rebuild(const struct project *p, const struct history_stats *now) {
+static bool may_rebuild(const struct history_writer *p, const struct history_stats *now) {
     return now->state == HISTORY_EMPTY && p->queue.count == 0 && now->lsn >= p->put_lsn;
 }
 
 static void rebuild_turn(struct server *s, const struct history_stats *now) {
-    struct project *p = &s->project;
+    struct history_writer *p = &s->history_writer;
     if (now->state == HISTORY_REBUILDING) {
         if (s->now_ms < p->told_ms + REBUILD_TELL_MS) return;
         p->told_ms = s->now_ms;
         server_log(s, SERVER_INFO, "history", "being made anew from the archive: at record %llu of %llu",
-                   (unsigned long long)rebuild_at(p->rebuild), (unsigned long long)rebuild_upto(p->rebuild));
+                   (unsigned long long)history_rebuild_at(p->rebuild),
+                   (unsigned long long)history_rebuild_upto(p->rebuild));
         return;
     }
     if (!may_rebuild(p, now) || s->now_ms < p->rebuild_ms) return;
     p->rebuild_ms = s->now_ms + REBUILD_AGAIN_MS;
     p->told_ms = s->now_ms;
-    rebuild_free(p->rebuild);
-    p->rebuild = rebuild_new(s->world.disk, s->options.shard, engine_durable_lsn(s->engine));
-    s->world.history->ops->rebuild(s->world.history, rebuild_run, p->rebuild);
+    history_rebuild_free(p->rebuild);
+    p->rebuild = history_rebuild_new(s->world.disk, s->options.shard, engine_durable_lsn(s->engine));
+    s->world.history->ops->rebuild(s->world.history, history_rebuild_run, p->rebuild);
 }
 
 /* ---- turns ---- */
@@ -163,14 +164,14 @@ static void noted(void *ctx, enum history_note level, const char *text) {
     server_log(ctx, levels[level], "history", "%s", text);
 }
 
-void project_turn(struct server *s) {
-    struct project *p = &s->project;
+void history_writer_step(struct server *s) {
+    struct history_writer *p = &s->history_writer;
     struct history *h = s->world.history;
     struct history_stats now;
     if (h == NULL) return;
     struct clock *c = s->world.clock;
     struct history_turn turn = {s->now_ms, c->wall(c).ms, engine_durable_lsn(s->engine), s->woken};
-    struct history_taker to = {past_answered, noted, s};
+    struct history_taker to = {history_request_answered, noted, s};
     h->ops->stats(h, &now);
     if (now.lives != p->lives) start_over(s, &now);
     collect(s);
@@ -181,8 +182,8 @@ void project_turn(struct server *s) {
     rebuild_turn(s, &now);
 }
 
-int64_t project_next(struct server *s) {
-    struct project *p = &s->project;
+int64_t history_writer_next(struct server *s) {
+    struct history_writer *p = &s->history_writer;
     struct history *h = s->world.history;
     if (h == NULL) return TIME_NEVER;
     struct history_stats now;
@@ -194,20 +195,20 @@ int64_t project_next(struct server *s) {
     return next;
 }
 
-uint64_t project_durable(struct server *s) {
+uint64_t history_writer_durable(struct server *s) {
     struct history_stats now;
     if (s->world.history == NULL) return UINT64_MAX;
     s->world.history->ops->stats(s->world.history, &now);
-    return now.lives == s->project.lives ? now.lsn : 0;
+    return now.lives == s->history_writer.lives ? now.lsn : 0;
 }
 
-bool project_keeps_log(struct server *s, uint64_t flow) {
+bool history_writer_keeps_log(struct server *s, uint64_t flow) {
     struct history_stats now;
     if (s->world.history == NULL) return false;
     s->world.history->ops->stats(s->world.history, &now);
     return now.state != HISTORY_WHOLE || (now.oldest != 0 && flow >= now.oldest);
 }
 
-uint64_t project_lag(struct server *s) {
-    return s->world.history == NULL ? 0 : s->project.queue.count - s->project.at;
+uint64_t history_writer_lag(struct server *s) {
+    return s->world.history == NULL ? 0 : s->history_writer.queue.count - s->history_writer.at;
 }

@@ -9,13 +9,13 @@
 #ifndef REEVE_HISTORY_WRITER_H
 #define REEVE_HISTORY_WRITER_H
 
-#include "history_row.h"
+#include "flow_row.h"
 #include "vec.h"
 
 struct server;
-struct rebuild;
+struct history_rebuild;
 
-struct project {
+struct history_writer {
     struct vec queue;    /* struct due, by LSN: flows to be put */
     uint32_t at;         /* the first of them that was not */
     uint64_t seen_lsn;   /* every flow that ended up to here is in the queue, or was */
@@ -23,24 +23,24 @@ struct project {
     uint64_t lives;      /* of the history's file */
     bool has_put;        /* rows since the last word on how far we are */
     bool is_making;      /* the row of queue[at] is half made */
-    struct row row;
+    struct flow_row row;
     struct arena arena;  /* of one part */
-    struct rebuild *rebuild;
+    struct history_rebuild *rebuild;
     int64_t rebuild_ms;  /* monotonic: not to be tried before */
     int64_t told_ms;     /* when its progress was told last */
 };
 
-void project_init(struct server *s);
-void project_fini(struct server *s);
+void history_writer_init(struct server *s);
+void history_writer_fini(struct server *s);
 /* ERR_CORRUPT: the history has seen records that the journal does not have. Before anything is written. */
-CHECKED enum err project_check(struct server *s, struct why *why);
-void project_turn(struct server *s);     /* inside a pass */
-int64_t project_next(struct server *s);  /* monotonic: when a pass is due */
+CHECKED enum err history_writer_check(struct server *s, struct why *why);
+void history_writer_step(struct server *s);    /* inside a pass */
+int64_t history_writer_next(struct server *s); /* monotonic: when a pass is due */
 /* How far the history has come; UINT64_MAX without one. */
-uint64_t project_durable(struct server *s);
+uint64_t history_writer_durable(struct server *s);
 /* Logs go after their flows: those of flows older than all in the history may, when it is whole. */
-bool project_keeps_log(struct server *s, uint64_t flow);
+bool history_writer_keeps_log(struct server *s, uint64_t flow);
 /* Flows that ended and are not durable in the history yet. */
-uint64_t project_lag(struct server *s);
+uint64_t history_writer_lag(struct server *s);
 
 #endif

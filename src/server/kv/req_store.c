@@ -32,7 +32,7 @@ static void send_store(struct server *s, struct request *r, struct command *cmd,
         call_refuse(s, r, c, 0, e, why->text);
 }
 
-void ask_kv_change(struct server *s, struct request *r) {
+void req_kv_change(struct server *s, struct request *r) {
     static const enum store_op ops[WIRE_KV_OP_COUNT] = {STORE_SET,    STORE_DELETE, STORE_INCREASE, STORE_ADD,
                                                         STORE_REMOVE, STORE_EXPIRE, STORE_PUBLISH};
     const struct wire_kv_change *m = r->message;
@@ -84,7 +84,7 @@ static void page_member(void *ctx, struct slice member) {
     p->members[p->count++].text = member;
 }
 
-void ask_kv_get(struct server *s, struct request *r) {
+void req_kv_get(struct server *s, struct request *r) {
     const struct wire_kv_get *m = r->message;
     struct why why = {{0}};
     struct store_place place = {.tenant = tenant_of(r->session)};
@@ -134,7 +134,7 @@ static void note_watch(struct u32vec *ids, uint32_t request) {
     u32vec_push(ids, request);
 }
 
-void ask_kv_watch(struct server *s, struct request *r) {
+void req_kv_watch(struct server *s, struct request *r) {
     const struct wire_kv_watch *m = r->message;
     struct command cmd = {0};
     struct why why = {{0}};
@@ -150,7 +150,7 @@ void ask_kv_watch(struct server *s, struct request *r) {
     send_store(s, r, &cmd, e, &why);
 }
 
-bool ask_kv_stop(struct server *s, struct request *r, uint32_t request) {
+bool req_kv_stop(struct server *s, struct request *r, uint32_t request) {
     struct u32vec *ids = &r->session->watch_ids;
     uint32_t at = 0;
     while (at < ids->count && ids->at[at] != request) at++;
@@ -187,7 +187,7 @@ static void tell(void *ctx, uint64_t session, uint64_t watch) {
     session_send(t->s, n, WIRE_KV_EVENT, FRAME_ANSWER | FRAME_MORE, (uint32_t)watch, &t->m);
 }
 
-void ask_store_effect(struct server *s, const struct effect *e) {
+void req_store_effect(struct server *s, const struct effect *e) {
     const struct store_effect *x = &e->as.store;
     struct told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
     (void)engine_watchers(s->engine, e, tell, &t);

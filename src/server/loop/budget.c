@@ -8,7 +8,7 @@
 #include "session.h"
 
 #define ACCOUNTS_MAX 200000u /* one for each session, and those that still have requests */
-#define STRANGERS_KEY 1u
+#define UNAUTHENTICATED_KEY 1u
 #define SWEEP_MS 1000
 #define CONNECTIONS_PARTS 2u /* of all connections, one principal may have one of so many parts */
 
@@ -51,10 +51,10 @@ void budget_release(struct server *s, uint32_t index) {
 /* ---- who ---- */
 
 static uint64_t key_of(const struct session *n) {
-    if (n->who.name[0] == 0) return STRANGERS_KEY;
+    if (n->who.name[0] == 0) return UNAUTHENTICATED_KEY;
     uint64_t tenant = hash64(n->who.tenant, strlen(n->who.tenant), 0);
     uint64_t key = hash64(n->who.name, strlen(n->who.name), tenant);
-    return key > STRANGERS_KEY ? key : STRANGERS_KEY + 1;
+    return key > UNAUTHENTICATED_KEY ? key : UNAUTHENTICATED_KEY + 1;
 }
 
 static uint32_t account_of(struct server *s, uint64_t key) {
@@ -69,7 +69,7 @@ static uint32_t account_of(struct server *s, uint64_t key) {
     return index;
 }
 
-/* Workers are many and mostly have one token; strangers have a bound of their own (strangers_max). */
+/* Workers are many and mostly have one token; unauthenticated have a bound of their own (strangers_max). */
 static bool has_share(const struct server *s, const struct session *n) {
     return s->options.connections_max != 0 && n->who.name[0] != 0 && !(n->who.roles & ROLE_BIT(ROLE_WORKER));
 }
@@ -102,7 +102,7 @@ enum err budget_join(struct server *s, struct session *n, struct why *why) {
 
 void budget_welcome(struct server *s, struct session *n) {
     struct why why;
-    if (budget_account(s, n)->key == STRANGERS_KEY) (void)!budget_join(s, n, &why);
+    if (budget_account(s, n)->key == UNAUTHENTICATED_KEY) (void)!budget_join(s, n, &why);
 }
 
 /* ---- how much ---- */
@@ -169,7 +169,7 @@ static void sweep(struct server *s) {
     }
 }
 
-void budget_turn(struct server *s) {
+void budget_step(struct server *s) {
     struct budget *b = &s->budget;
     while (b->bytes > (uint64_t)s->limits->connection_memory_bytes_max) {
         struct session *n = largest_session(s, largest_account(s));

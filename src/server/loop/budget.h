@@ -3,7 +3,7 @@
  *
  * Everything that a connection makes the server hold is *charged* to the account of its principal: bytes that came and
  * are not served, answers that were made and not taken. One number per connection, looked at again whenever it may have
- * changed, so that nothing can be given back twice or never. All strangers together have one account.
+ * changed, so that nothing can be given back twice or never. All unauthenticated together have one account.
  *
  * A principal above its share is answered `busy`, and what it has begun to send is refused; others do not notice.
  * Should all together pass the bound, the largest connection of the largest account goes. See docs/adr/0110. */
@@ -41,9 +41,9 @@ void budget_fini(struct server *s);
 
 struct account *budget_account(const struct server *s, const struct session *n); /* never NULL */
 
-/* The session belongs to n->who, or to the strangers. Refused: that principal has its share of connections. */
+/* The session belongs to n->who, or to the unauthenticated. Refused: that principal has its share of connections. */
 CHECKED enum err budget_join(struct server *s, struct session *n, struct why *why);
-void budget_welcome(struct server *s, struct session *n); /* the same for who needs nobody to vouch for it */
+void budget_welcome(struct server *s, struct session *n); /* the same for who needs nobody to authenticate for it */
 void budget_leave(struct server *s, struct session *n);
 void budget_release(struct server *s, uint32_t account); /* frees it if nobody needs it any more */
 
@@ -52,6 +52,6 @@ void budget_charge(struct server *s, struct session *n);
 /* Its principal holds more than its share. */
 bool budget_is_over(const struct server *s, const struct session *n);
 /* At the end of a pass: closes what has to go. */
-void budget_turn(struct server *s);
+void budget_step(struct server *s);
 
 #endif

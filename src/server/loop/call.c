@@ -99,13 +99,13 @@ static void answer_error(struct server *s, struct session *n, const struct call 
 }
 
 static struct slice flow_name(struct server *s, flow_id id) {
-    char *text = arena_alloc(&s->show, FLOW_TEXT_BYTES);
+    char *text = arena_alloc(&s->frame_arena, FLOW_TEXT_BYTES);
     flow_text(s->options.shard, id, text);
     return slice_str(text);
 }
 
 static void answer_submitted(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
-    struct wire_submitted_flow *list = ARENA_ARRAY(&s->show, struct wire_submitted_flow, c->part_count);
+    struct wire_submitted_flow *list = ARENA_ARRAY(&s->frame_arena, struct wire_submitted_flow, c->part_count);
     for (uint32_t i = 0; i < c->part_count; i++) {
         const struct part *p = &c->parts[i];
         if (p->err == ERR_OK) {
@@ -129,7 +129,7 @@ static void answer_accepted(struct server *s, struct session *n, const struct ca
         return;
     }
     if (c->parts[0].target.len > 0) {
-        struct wire_result *list = ARENA_ARRAY(&s->show, struct wire_result, c->part_count);
+        struct wire_result *list = ARENA_ARRAY(&s->frame_arena, struct wire_result, c->part_count);
         for (uint32_t i = 0; i < c->part_count; i++) {
             const struct part *p = &c->parts[i];
             list[i] = (struct wire_result){.target = p->target, .repeated = p->repeated, .message = p->text};
@@ -142,7 +142,7 @@ static void answer_accepted(struct server *s, struct session *n, const struct ca
 
 /* A code in an acknowledgement means that the end will never be recorded. What may still be is not acknowledged. */
 static void answer_done(struct server *s, struct session *n, const struct call *c, uint64_t lsn) {
-    struct wire_end_ack *list = ARENA_ARRAY(&s->show, struct wire_end_ack, c->part_count ? c->part_count : 1);
+    struct wire_end_ack *list = ARENA_ARRAY(&s->frame_arena, struct wire_end_ack, c->part_count ? c->part_count : 1);
     for (uint32_t i = 0; i < c->part_count; i++) {
         const struct part *p = &c->parts[i];
         if (err_is_retryable(p->err)) {
@@ -240,13 +240,13 @@ void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct 
     if (++c->answered < c->part_count) return;
     struct session *n = session_of(s, c->conn);
     if (n != NULL) {
-        arena_reset(&s->show);
+        arena_reset(&s->frame_arena);
         n->calls--;
         if (c->is_read) n->owed -= bytes_slice(c->held).len;
         answer(s, n, c, lsn);
         n = session_of(s, c->conn);
         if (n != NULL) budget_charge(s, n);
-        if (n != NULL) turns_resume(s, n);
+        if (n != NULL) fair_queue_resume(s, n);
     }
     call_free(s, c);
 }

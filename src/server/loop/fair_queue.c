@@ -13,7 +13,7 @@
 #define CONNECTION_REQUESTS 32u /* of one connection before it is the turn of another of the same principal */
 #define KEPT_BYTES 16384u       /* of the memory for requests, while none waits */
 
-void turns_init(struct server *s) {
+void fair_queue_init(struct server *s) {
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) fifo_init(&s->turns[i]);
     vec_init(&s->used_up, sizeof(struct buf));
 }
@@ -23,7 +23,7 @@ static void used_up_free(struct server *s) {
     s->used_up.count = 0;
 }
 
-void turns_fini(struct server *s) {
+void fair_queue_fini(struct server *s) {
     used_up_free(s);
     vec_fini(&s->used_up);
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) fifo_fini(&s->turns[i]);
@@ -39,20 +39,20 @@ static void list(struct server *s, struct session *n, uint32_t lane) {
     fifo_push(&s->turns[lane], n->account);
 }
 
-bool turns_put(struct server *s, struct session *n, enum wire_lane lane, const struct frame *f) {
+bool fair_queue_put(struct server *s, struct session *n, enum wire_lane lane, const struct frame *f) {
     if (!lane_put(&n->lanes[lane], n->conn, f)) return false;
     if (!n->is_held || lane == WIRE_LANE_FIRST) list(s, n, lane);
     return true;
 }
 
-void turns_resume(struct server *s, struct session *n) {
+void fair_queue_resume(struct server *s, struct session *n) {
     if (!n->is_held) return;
     n->is_held = false;
     if (!lane_is_empty(&n->lanes[WIRE_LANE_SECOND])) list(s, n, WIRE_LANE_SECOND);
 }
 
 /* Whoever ended it may still read the request that it was ended for. */
-void turns_forget(struct server *s, struct session *n) {
+void fair_queue_forget(struct server *s, struct session *n) {
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) *(struct buf *)vec_push(&s->used_up) = n->lanes[i].bytes;
 }
 
@@ -122,14 +122,14 @@ static void serve_lane(struct server *s, uint32_t lane) {
     }
 }
 
-void turns_serve(struct server *s) {
+void fair_queue_serve(struct server *s) {
     s->served = 0;
-    if (turns_wait(s)) look_at_clock(s);
+    if (fair_queue_wait(s)) look_at_clock(s);
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) serve_lane(s, i);
     used_up_free(s);
 }
 
-bool turns_wait(const struct server *s) {
+bool fair_queue_wait(const struct server *s) {
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++)
         if (!fifo_is_empty(&s->turns[i])) return true;
     return false;

@@ -9,13 +9,14 @@
 #include "engine.h"
 #include "net.h"
 
-#define GUEST_TOKEN (UINT64_C(1) << 62) /* the highest bit in the tokens of his commands; their answers are his alone */
+#define OBSERVER_TOKEN \
+    (UINT64_C(1) << 62) /* the highest bit in the tokens of his commands; their answers are his alone */
 
-static inline bool guest_is_token(uint64_t token) {
+static inline bool observer_is_token(uint64_t token) {
     return token >> 62 == 1;
 }
 
-struct guest {
+struct observer {
     void *ctx;
     void (*replayed)(void *ctx, const struct batch *b);            /* a batch that the journal still had */
     void (*resumes)(void *ctx, struct engine *e, uint64_t epoch);  /* all is replayed, nothing decided yet */

@@ -55,7 +55,7 @@ static enum err names_all_tenants(struct server *s, const struct session *n, con
 static enum err names_list(struct server *s, const struct session *n, const void *message, struct why *why) {
     const struct wire_list *m = message;
     (void)s;
-    if (!jobtoken_is_confined(n) || m->what == WIRE_LIST_JOBS) return ERR_OK;
+    if (!job_token_is_confined(n) || m->what == WIRE_LIST_JOBS) return ERR_OK;
     return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else: its token may not read");
 }
 
@@ -75,7 +75,7 @@ static enum err names_question(struct server *s, const struct session *n, const 
     if (id.v == 0) {
         enum err e = target_job(s, n, m->job, &job, why);
         if (e != ERR_OK) return e;
-        if (job.question.v == 0) return ERR_OK; /* ask_verdict knows what that means */
+        if (job.question.v == 0) return ERR_OK; /* req_verdict knows what that means */
         id = job.question;
     }
     bool found = view_question(server_state(s), id, &q) && view_flow(server_state(s), q.job.flow, &flow);
@@ -177,7 +177,7 @@ enum err request_may(const struct server *s, const struct session *n, uint8_t op
 enum err request_check(struct server *s, const struct session *n, uint8_t opcode, const void *message,
                        struct why *why) {
     enum err e = request_may(s, n, opcode, why);
-    if (e == ERR_OK && n->job.job.flow.v != 0 && !jobtoken_is_open(s, &n->job))
+    if (e == ERR_OK && n->job.job.flow.v != 0 && !job_token_is_open(s, &n->job))
         e = why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
     if (e == ERR_OK && message != NULL) e = names_checks[rows[opcode].names](s, n, message, why);
     return e;

@@ -71,7 +71,7 @@ static void require_checked(const struct server *s, conn_id conn, const struct c
 }
 
 enum err server_command(struct server *s, conn_id conn, uint32_t request, const struct command *cmd) {
-    const struct guest *g = s->world.guest;
+    const struct observer *g = s->world.observer;
     require_checked(s, conn, cmd);
     if (g != NULL) g->asked(g->ctx, conn, request, cmd);
     enum err decided = engine_command(s->engine, cmd);
@@ -82,7 +82,7 @@ enum err server_command(struct server *s, conn_id conn, uint32_t request, const 
 }
 
 void server_ask(struct server *s, conn_id conn, const struct command *cmd, struct reply *ret) {
-    const struct guest *g = s->world.guest;
+    const struct observer *g = s->world.observer;
     require_checked(s, conn, cmd);
     if (g != NULL) g->asked(g->ctx, conn, 0, cmd);
     engine_ask(s->engine, cmd, ret);
@@ -171,41 +171,41 @@ static void inputs(struct server *s, struct inputs *ret) {
 /* ---- effects ---- */
 
 static void release(struct server *s) {
-    const struct guest *g = s->world.guest;
+    const struct observer *g = s->world.observer;
     struct effect e;
     playground_mark(s);
     while (engine_effect(s->engine, &e)) {
         if (g != NULL) g->leaves(g->ctx, &e);
         switch (e.kind) {
         case EFFECT_ANSWER:
-            if (guest_is_token(e.as.answer.token)) break; /* he was told */
-            if (judge_is_token(e.as.answer.token))
-                judge_answered(s, e.as.answer.token, e.as.answer.reply);
+            if (observer_is_token(e.as.answer.token)) break; /* he was told */
+            if (evaluator_is_token(e.as.answer.token))
+                evaluator_answered(s, e.as.answer.token, e.as.answer.reply);
             else
                 call_answered(s, e.as.answer.token, e.lsn, e.as.answer.reply);
             break;
         case EFFECT_EVENT:
-            sweep_event(s, &e);
-            feed_event(s, &e);
+            blob_gc_event(s, &e);
+            event_ring_put(s, &e);
             playground_event(s, &e.as.event);
             orion_stream_event(s, &e);
             titan_gates_event(s, &e.as.event);
-            jobtoken_event(s, &e.as.event);
+            job_token_event(s, &e.as.event);
             break;
         case EFFECT_ASSIGN:
         case EFFECT_STOP:
         case EFFECT_DROP: assign_effect(s, &e); break;
-        case EFFECT_SLOTS_WANTED: almanac_want(s, &e.as.slots); break;
+        case EFFECT_SLOTS_WANTED: schedule_slots_want(s, &e.as.slots); break;
         case EFFECT_QUESTION:
-            judge_question(s, &e.as.question);
+            evaluator_question(s, &e.as.question);
             titan_gates_question(s, &e.as.question);
             break;
         case EFFECT_CHANGED:
-        case EFFECT_PUBLISHED: ask_store_effect(s, &e); break;
+        case EFFECT_PUBLISHED: req_store_effect(s, &e); break;
         }
         if (g != NULL) g->left(g->ctx, &e);
     }
-    jobtoken_turn(s);
+    job_token_step(s);
     assign_flush_all(s);
 }
 
@@ -225,7 +225,7 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->appended_ms = s->now_ms;
         s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
         s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
-        if (s->world.guest != NULL) s->world.guest->durable(s->world.guest->ctx, r->last_lsn);
+        if (s->world.observer != NULL) s->world.observer->durable(s->world.observer->ctx, r->last_lsn);
         engine_durable(s->engine, r->last_lsn);
         return;
     case JOURNAL_FULL: /* nothing is harmed: everything waits, new work is refused */
@@ -269,7 +269,7 @@ static void append_start(struct server *s) {
     }
     if (s->append != APPEND_NONE || writer_is_busy(s->writer)) return;
     if (should_fill(s) || !engine_batch(s->engine, &s->batch)) return;
-    if (s->world.guest != NULL) s->world.guest->appends(s->world.guest->ctx, &s->batch);
+    if (s->world.observer != NULL) s->world.observer->appends(s->world.observer->ctx, &s->batch);
     append_give(s);
 }
 
@@ -294,9 +294,9 @@ static void seal_when_idle(struct server *s) {
 
 static void vault_turn(struct server *s) {
     struct why why = {{0}};
-    bool flew = s->vault.logs_fly || s->vault.blobs_fly;
+    bool flew = s->store.logs_fly || s->store.blobs_fly;
     if (!flew && !s->woken) return;
-    enum err e = vault_take(&s->vault, &why);
+    enum err e = blob_log_store_take(&s->store, &why);
     if (e == ERR_NO_SPACE) {
         s->vault_again_ms = s->now_ms + VAULT_RETRY_MS;
         server_log(s, SERVER_WARN, "no_space", "%s", why.text);
@@ -306,18 +306,18 @@ static void vault_turn(struct server *s) {
         server_fail(s, e, &why);
         return;
     }
-    bool flies = s->vault.logs_fly || s->vault.blobs_fly;
+    bool flies = s->store.logs_fly || s->store.blobs_fly;
     if (flew && !flies && e == ERR_OK) {
         streams_flushed(s);
         web_unstick(s);
-        ask_done_again(s);
+        req_done_again(s);
     }
 }
 
 static void vault_kick_turn(struct server *s) {
-    if (s->vault_again_ms > s->now_ms || s->vault.logs_fly || s->vault.blobs_fly) return;
+    if (s->vault_again_ms > s->now_ms || s->store.logs_fly || s->store.blobs_fly) return;
     s->vault_again_ms = 0;
-    if (!vault_kick(&s->vault)) return;
+    if (!blob_log_store_kick(&s->store)) return;
     s->streams.flying_bytes = s->streams.waiting_bytes;
     s->streams.waiting_bytes = 0;
 }
@@ -331,18 +331,18 @@ void server_pass(struct server *s) {
     inputs(s, &in);
     engine_begin(s->engine, &in);
     session_tell_gone(s);
-    titan_fleet_turn(s);
+    titan_fleet_step(s);
     vault_turn(s);
     if (s->failed != ERR_OK) return;
-    titan_gates_turn(s); /* before those who have seen what there is to do for it */
-    turns_serve(s);
+    titan_gates_step(s); /* before those who have seen what there is to do for it */
+    fair_queue_serve(s);
     resp_serve(s);
-    judge_turn(s);
-    project_turn(s);
+    evaluator_step(s);
+    history_writer_step(s);
     s->woken = false;
-    retain_turn(s);
-    almanac_turn(s);
-    if (s->world.guest != NULL) s->world.guest->turn(s->world.guest->ctx);
+    flow_retention_step(s);
+    schedule_slots_step(s);
+    if (s->world.observer != NULL) s->world.observer->turn(s->world.observer->ctx);
     engine_finish(s->engine);
     vault_kick_turn(s);
     release(s); /* reads of a state that is durable already leave without waiting for the append */
@@ -350,20 +350,20 @@ void server_pass(struct server *s) {
     if (s->failed != ERR_OK) return;
     release(s);
     seal_when_idle(s);
-    retain_sweep(s);
-    sweep_turn(s);
-    (void)feed_patience(s);
-    (void)session_patience(s);
-    feed_flush(s);
-    herald_turn(s);
-    orion_stream_turn(s);
-    tale_turn(s);
-    demand_turn(s);
+    flow_retention_sweep(s);
+    blob_gc_step(s);
+    (void)event_ring_expire(s);
+    (void)session_expire(s);
+    event_ring_flush(s);
+    subscribers_step(s);
+    orion_stream_step(s);
+    flow_events_step(s);
+    demand_step(s);
     streams_pump(s);
-    web_turn(s);
-    titan_turn(s);
-    resp_turn(s);
-    budget_turn(s);
+    web_step(s);
+    titan_step(s);
+    resp_step(s);
+    budget_step(s);
 }
 
 static int64_t earlier(int64_t a, int64_t b) {
@@ -372,11 +372,11 @@ static int64_t earlier(int64_t a, int64_t b) {
 
 mono_time server_next(struct server *s) {
     int64_t now = s->world.clock->mono(s->world.clock).ms;
-    int64_t next = earlier(feed_patience(s), session_patience(s));
+    int64_t next = earlier(event_ring_expire(s), session_expire(s));
     wall_time due = engine_next_due(s->engine);
     if (s->failed != ERR_OK) return (mono_time){now};
-    bool waits = s->streams.behind || turns_wait(s) || s->hung_up.count > 0 || s->webs.ready.count > 0 ||
-                 s->titan.ready.count > 0 || resp_waits(s) || engine_has_work(s->engine) || almanac_waits(s);
+    bool waits = s->streams.behind || fair_queue_wait(s) || s->hung_up.count > 0 || s->webs.ready.count > 0 ||
+                 s->titan.ready.count > 0 || resp_waits(s) || engine_has_work(s->engine) || schedule_slots_waits(s);
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - s->batch_clock.last.ms;
         waits |= wait <= 0;
@@ -389,13 +389,13 @@ mono_time server_next(struct server *s) {
     mono_time lease = engine_next_lease(s->engine);
     if (lease.ms != TIME_NEVER)
         next = earlier(next, earlier(lease.ms, s->now_ms + s->limits->lease_ms / (2 * STILL_PART)));
-    next = earlier(next, retain_next(s));
-    next = earlier(next, sweep_next(s));
-    next = earlier(next, judge_next(s));
+    next = earlier(next, flow_retention_next(s));
+    next = earlier(next, blob_gc_next(s));
+    next = earlier(next, evaluator_next(s));
     next = earlier(next, titan_gates_next(s));
-    next = earlier(next, project_next(s));
+    next = earlier(next, history_writer_next(s));
     next = earlier(next, demand_next(s));
-    next = earlier(next, herald_next(s));
+    next = earlier(next, subscribers_next(s));
     next = earlier(next, orion_stream_next(s));
     if (s->appended_ms != 0 && s->append == APPEND_NONE) next = earlier(next, s->appended_ms + WRITER_IDLE_MS);
     if (s->append == APPEND_FULL) next = earlier(next, s->append_again_ms);
@@ -405,7 +405,7 @@ mono_time server_next(struct server *s) {
      * way. */
     bool away = s->append != APPEND_NONE || writer_is_busy(s->writer);
     bool is_cut =
-        turns_wait(s) && !engine_is_full(s->engine); /* the pass was long enough: what it did goes out first */
+        fair_queue_wait(s) && !engine_is_full(s->engine); /* the pass was long enough: what it did goes out first */
     if (waits || next <= now) next = away && !is_cut ? now + 1 : now;
     return (mono_time){next};
 }
@@ -417,13 +417,13 @@ void server_wake(struct server *s) {
 
 void server_fds(struct server *s, int *ret_journal, int *ret_vault) {
     *ret_journal = writer_fd(s->writer);
-    *ret_vault = vault_fd(&s->vault);
+    *ret_vault = blob_log_store_fd(&s->store);
 }
 
 bool server_step(struct server *s) {
     REQUIRE(s->options.without_threads);
     bool wrote = writer_step(s->writer);
-    return vault_work(&s->vault) || wrote;
+    return blob_log_store_work(&s->store) || wrote;
 }
 
 int server_history_fd(struct server *s) {
@@ -503,9 +503,9 @@ void server_drain(struct server *s) {
 
 bool server_is_drained(const struct server *s) {
     if (s->failed != ERR_OK) return true;
-    return s->draining && s->calls.count == 0 && s->past.count == 0 && s->audits.count == 0 && s->launches == 0 &&
-           s->held_dones.count == 0 && resp_is_quiet(s) && s->append == APPEND_NONE && !turns_wait(s) &&
-           engine_lsn(s->engine) == engine_durable_lsn(s->engine);
+    return s->draining && s->calls.count == 0 && s->history_requests.count == 0 && s->audits.count == 0 &&
+           s->launches == 0 && s->held_dones.count == 0 && resp_is_quiet(s) && s->append == APPEND_NONE &&
+           !fair_queue_wait(s) && engine_lsn(s->engine) == engine_durable_lsn(s->engine);
 }
 
 /* ---- opening ---- */
@@ -528,7 +528,7 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     struct server *s = ctx;
     s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
-    if (s->world.guest != NULL) s->world.guest->replayed(s->world.guest->ctx, batch);
+    if (s->world.observer != NULL) s->world.observer->replayed(s->world.observer->ctx, batch);
     tell_recovery(s, batch->records.len);
     return engine_replay(s->engine, batch, why);
 }
@@ -573,13 +573,13 @@ static enum err stores_open(struct server *s, struct why *why) {
     if (e == ERR_OK) e = recover(s, why);
     if (e == ERR_OK) e = writer_open(s->journal, threaded, &s->writer, why);
     if (e == ERR_OK)
-        e = vault_open(&s->vault, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
+        e = blob_log_store_open(&s->store, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
     if (e == ERR_OK) e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, &first, why);
     if (e == ERR_OK && first)
         server_log(s, SERVER_INFO, "tokens", "first start: admin.token and worker.token are in the data directory");
     struct why damage;
     if (e == ERR_OK &&
-        (blobs_damage(s->vault.blobs, &damage) != ERR_OK || joblogs_damage(s->vault.logs, &damage) != ERR_OK))
+        (blobs_damage(s->store.blobs, &damage) != ERR_OK || joblogs_damage(s->store.logs, &damage) != ERR_OK))
         server_log(s, SERVER_ERROR, "damage", "%s", damage.text);
     return e;
 }
@@ -604,14 +604,14 @@ static struct server *server_new(const struct server_world *world, const struct 
     map_init(&s->sessions_by_job);
     vec_init(&s->jobs_ended, sizeof(conn_id));
     web_init(s);
-    vec_init(&s->strangers, sizeof(conn_id));
-    vec_init(&s->hung_up, sizeof(struct goner));
+    vec_init(&s->unauthenticated, sizeof(conn_id));
+    vec_init(&s->hung_up, sizeof(struct closed_session));
     vec_init(&s->with_assigns, sizeof(conn_id));
     vec_init(&s->held_dones, sizeof(struct held_done));
     budget_init(s);
-    turns_init(s);
+    fair_queue_init(s);
     arena_init(&s->arena, 65536, REQUEST_ARENA_MAX);
-    arena_init(&s->show, 65536, REQUEST_ARENA_MAX);
+    arena_init(&s->frame_arena, 65536, REQUEST_ARENA_MAX);
     buf_init(&s->out, (size_t)1 << 28);
     s->engine = engine_new(o->shard, s->limits);
     return s;
@@ -632,14 +632,14 @@ static void server_free(struct server *s) {
     orion_fini(s);
     titan_fini(s);
     resp_fini(s);
-    vec_fini(&s->strangers);
+    vec_fini(&s->unauthenticated);
     vec_fini(&s->hung_up);
     vec_fini(&s->with_assigns);
     vec_fini(&s->held_dones);
-    turns_fini(s);
+    fair_queue_fini(s);
     budget_fini(s);
     arena_fini(&s->arena);
-    arena_fini(&s->show);
+    arena_fini(&s->frame_arena);
     buf_fini(&s->out);
     bytes_free(s->build);
     bytes_free(s->reached_at);
@@ -652,7 +652,7 @@ static void stores_close(struct server *s, bool clean) {
     if (s->writer != NULL) writer_close(s->writer);
     if (clean && file_seal(s->journal, &why) != ERR_OK) server_log(s, SERVER_WARN, "seal", "%s", why.text);
     if (s->journal != NULL) s->journal->ops->close(s->journal);
-    vault_close(&s->vault);
+    blob_log_store_close(&s->store);
     auth_close(&s->auth);
 }
 
@@ -660,7 +660,7 @@ enum err server_open(const struct server_world *world, const struct server_optio
                      struct why *why) {
     struct server *s = server_new(world, o);
     enum err e = stores_open(s, why);
-    if (e == ERR_OK) e = project_check(s, why);
+    if (e == ERR_OK) e = history_writer_check(s, why);
     if (e != ERR_OK) {
         stores_close(s, false);
         if (world->history != NULL) world->history->ops->close(world->history);
@@ -669,20 +669,20 @@ enum err server_open(const struct server_world *world, const struct server_optio
     }
     struct inputs in;
     audit_init(s);
-    past_init(s);
-    project_init(s);
-    feed_init(s);
-    herald_init(s);
-    tale_init(s);
+    history_request_init(s);
+    history_writer_init(s);
+    event_ring_init(s);
+    subscribers_init(s);
+    flow_events_init(s);
     streams_init(s);
     items_init(&s->items);
-    judge_init(s);
-    retain_init(s);
-    almanac_init(s);
+    evaluator_init(s);
+    flow_retention_init(s);
+    schedule_slots_init(s);
     demand_init(s);
-    sweep_init(s);
+    blob_gc_init(s);
     inputs(s, &in);
-    if (world->guest != NULL) world->guest->resumes(world->guest->ctx, s->engine, s->epoch);
+    if (world->observer != NULL) world->observer->resumes(world->observer->ctx, s->engine, s->epoch);
     engine_resume(s->engine, s->epoch, bytes_slice(s->build), &in);
     engine_finish(s->engine);
     append_start(s); /* from here on the first pass goes on */
@@ -695,16 +695,16 @@ void server_close(struct server *s) {
     session_free_all(s);
     audit_fini(s);
     call_free_all(s);
-    project_fini(s);
-    past_fini(s);
-    tale_fini(s);
-    herald_fini(s);
-    feed_fini(s);
+    history_writer_fini(s);
+    history_request_fini(s);
+    flow_events_fini(s);
+    subscribers_fini(s);
+    event_ring_fini(s);
     streams_fini(s);
-    almanac_fini(s);
+    schedule_slots_fini(s);
     demand_fini(s);
-    sweep_fini(s);
-    judge_fini(s);
+    blob_gc_fini(s);
+    evaluator_fini(s);
     items_fini(&s->items);
     stores_close(s, clean);
     server_free(s);

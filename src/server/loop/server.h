@@ -26,12 +26,12 @@
 
 struct assets;
 struct buf;
-struct aside;
-struct guest;
+struct background;
+struct observer;
 struct orion_options;
-struct plug;
+struct kill_switch;
 struct resp_options;
-struct recaller;
+struct replayer;
 struct server;
 struct titan_options;
 
@@ -61,11 +61,11 @@ struct server_world {
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
     void (*log)(void *ctx, enum server_level level, const char *what, const char *text);
     void *log_ctx;
-    const struct guest *guest; /* observer.h; NULL in the program */
+    const struct observer *observer; /* observer.h; NULL in the program */
     /* So many bytes of snapshot or journal are about to be applied by server_open. NULL = nobody wants to know. */
     void (*recovers)(void *ctx, size_t bytes);
     void *recovers_ctx;
-    struct aside *aside; /* port/background.h; NULL = what would keep the loop waiting is refused */
+    struct background *background; /* port/background.h; NULL = what would keep the loop waiting is refused */
     /* Called on another thread. NULL = this server starts none. */
     enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);
     void *launch_ctx;
@@ -75,7 +75,7 @@ struct server_world {
                          struct buf *ret);
     void *titan_worker_ctx;
     struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
-    struct recaller *recaller; /* of events that have left memory; NULL = they are gone */
+    struct replayer *replayer; /* of events that have left memory; NULL = they are gone */
 };
 
 enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVER_CERTIFIED_EVERYONE };
@@ -102,7 +102,7 @@ struct server_options {
     const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
     const struct titan_options *titan; /* of the listener for Titan's protocol (titan_session.h); NULL = none */
     const struct resp_options *resp; /* of the listener for RESP (resp_session.h); NULL = none */
-    const struct plug *plug; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
+    const struct kill_switch *kill_switch; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,

@@ -161,7 +161,7 @@ struct webs {
 #define LOGIN_URL_BYTES 640u
 
 struct logins {
-    struct tickets tickets;
+    struct login_tickets tickets;
     struct rate failures; /* of addresses */
     struct rate requests; /* of callers, by HTTP */
     uint64_t count, failed_count, limited_count;
@@ -235,7 +235,7 @@ struct server {
     struct journal *journal;
     struct writer *writer;
     struct engine *engine;
-    struct vault vault;
+    struct blob_log_store store;
     struct auth auth;
     struct batch_clock batch_clock;
     int64_t clock_step_ms; /* found at the start, for the first pass */
@@ -273,8 +273,8 @@ struct server {
     struct map session_by_worker; /* number of the worker -> session */
     struct map sessions_by_job;   /* a job -> the first session that came with a token of it */
     struct vec jobs_ended;        /* conn_id: of these perhaps, since the last look */
-    struct vec strangers;         /* conn_id: connections that have not said hello */
-    struct vec hung_up;           /* struct goner: sessions the engine has yet to hear of */
+    struct vec unauthenticated;   /* conn_id: connections that have not said hello */
+    struct vec hung_up;           /* struct closed_session: sessions the engine has yet to hear of */
     struct webs webs;
     struct logins logins;
     struct budget budget;
@@ -285,32 +285,32 @@ struct server {
     uint64_t call_last;
     struct vec with_assigns; /* conn_id */
     struct vec held_dones;   /* struct held_done */
-    struct feed feed;
-    struct herald herald;
-    struct tales tales;
+    struct event_ring event_ring;
+    struct subscribers subscribers;
+    struct flow_events flow_events;
     struct streams streams;
     struct items items;
-    struct judge judge;
-    struct retain retain;
-    struct project project;
+    struct evaluator evaluator;
+    struct flow_retention flow_retention;
+    struct history_writer history_writer;
     uint32_t launches;  /* workers that are being started */
     struct pool audits; /* struct audit_wait: pages of the audit trail that are being read */
-    struct pool past; /* struct past_wait: requests that the history was asked for */
-    struct almanac almanac;
-    struct sweep sweep;
+    struct pool history_requests; /* struct history_request_wait: requests that the history was asked for */
+    struct schedule_slots schedule_slots;
+    struct blob_gc blob_gc;
     struct demands demands;
     struct playground playground;
     struct orion orion;
     struct titan titan;
     struct resps resps;
     struct arena arena; /* of one request */
-    struct arena show;  /* of one frame that goes out */
+    struct arena frame_arena; /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
     conn_id checked; /* whose request may send commands: request_check let it pass */
     uint64_t busy_count, request_count, command_count;
 };
 
-struct goner {
+struct closed_session {
     uint64_t conn;
     struct bytes *worker; /* attached as; NULL = it was no worker */
     uint64_t incarnation;

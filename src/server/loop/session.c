@@ -148,25 +148,25 @@ void session_busy(struct server *s, struct session *n, uint32_t request, const c
 
 static void forget(struct server *s, struct session *n) {
     if (n->worker_number != 0 || n->watches) {
-        struct goner *g = vec_push(&s->hung_up);
-        *g = (struct goner){.conn = n->conn.v, .incarnation = n->incarnation, .watches = n->watches};
+        struct closed_session *g = vec_push(&s->hung_up);
+        *g = (struct closed_session){.conn = n->conn.v, .incarnation = n->incarnation, .watches = n->watches};
         if (n->worker_number != 0) {
             g->worker = n->worker;
             n->worker = NULL;
         }
     }
     session_worker_remove(s, n);
-    jobtoken_leave(s, n);
+    job_token_leave(s, n);
     web_close(s, n);
     titan_close(s, n);
     resp_close(s, n);
-    feed_forget(s, n->conn);
-    herald_forget(s, n->conn);
+    event_ring_forget(s, n->conn);
+    subscribers_forget(s, n->conn);
     orion_stream_forget(s, n->conn);
-    tale_forget(s, n->conn);
+    flow_events_forget(s, n->conn);
     demand_forget(s, n->conn);
     streams_forget(s, n->conn);
-    turns_forget(s, n);
+    fair_queue_forget(s, n);
     budget_leave(s, n);
     buf_fini(&n->in);
     buf_fini(&n->early);
@@ -248,7 +248,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
     if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
         e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",
                     SERVER_FRAME_VERSION, m.version_min, m.version_max);
-    if (e == ERR_OK) e = vouch(s, n, m.token, m.tenant, &why);
+    if (e == ERR_OK) e = authenticate(s, n, m.token, m.tenant, &why);
     if (e == ERR_OK && s->draining) e = why_set(&why, ERR_BUSY, "the server is stopping");
     if (e != ERR_OK) {
         session_refuse(s, n, f->request, e, why.text);
@@ -287,7 +287,7 @@ void session_enqueue(struct server *s, struct session *n, const struct frame *f)
         return;
     }
     budget_welcome(s, n);
-    if (turns_put(s, n, info->lane, f)) return;
+    if (fair_queue_put(s, n, info->lane, f)) return;
     /* A frame of a worker without an answer must not be lost: its session starts over, and it sends again. */
     if (f->request == 0)
         session_refuse(s, n, 0, ERR_BUSY, "too much at once");
@@ -401,23 +401,23 @@ static void received(void *ctx, conn_id conn, struct slice bytes) {
 }
 
 /* Whoever means it says hello at once, so those who have been silent longest are the ones to go. */
-static void strangers_limit(struct server *s) {
+static void unauthenticated_limit(struct server *s) {
     uint32_t kept = 0;
-    if (s->strangers.count < (uint64_t)s->limits->strangers_max) return;
-    for (uint32_t i = 0; i < s->strangers.count; i++) {
-        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+    if (s->unauthenticated.count < (uint64_t)s->limits->strangers_max) return;
+    for (uint32_t i = 0; i < s->unauthenticated.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->unauthenticated, i);
         const struct session *n = session_of(s, conn);
-        if (n != NULL && n->state == SESSION_NEW) *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+        if (n != NULL && n->state == SESSION_NEW) *(conn_id *)vec_at(&s->unauthenticated, kept++) = conn;
     }
-    s->strangers.count = kept;
+    s->unauthenticated.count = kept;
     if (kept < (uint64_t)s->limits->strangers_max) return;
-    struct session *oldest = session_of(s, *(conn_id *)vec_at(&s->strangers, 0));
+    struct session *oldest = session_of(s, *(conn_id *)vec_at(&s->unauthenticated, 0));
     session_refuse(s, oldest, 0, ERR_BUSY, "too many connections have not said who they are (strangers_max)");
 }
 
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     struct server *s = ctx;
-    strangers_limit(s);
+    unauthenticated_limit(s);
     uint32_t index = pool_alloc(&s->sessions);
     if (index == 0) {
         s->world.net->ops->close(s->world.net, conn);
@@ -428,7 +428,7 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     n->is_local = peer->is_local;
     n->is_of_job = peer->is_of_job;
     n->is_tls = peer->is_tls;
-    vouch_certify(&n->certified, peer);
+    authenticate_certificate(&n->certified, peer);
     n->uid = peer->uid;
     n->opened_ms = s->world.clock->mono(s->world.clock).ms;
     snprintf(n->address, sizeof n->address, "%s", peer->address);
@@ -440,8 +440,8 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     vec_init(&n->marks, sizeof(struct log_mark));
     map_put(&s->session_by_conn, conn.v, index);
     struct why why;
-    ENSURE(budget_join(s, n, &why) == ERR_OK); /* strangers have no share of connections */
-    *(conn_id *)vec_push(&s->strangers) = conn;
+    ENSURE(budget_join(s, n, &why) == ERR_OK); /* unauthenticated have no share of connections */
+    *(conn_id *)vec_push(&s->unauthenticated) = conn;
 }
 
 /* The pass of this turn goes on with its streams. */
@@ -452,7 +452,7 @@ static void drained(void *ctx, conn_id conn) {
     n->unsent = n->sent_bytes = 0;
     n->stalled_ms = 0;
     budget_charge(s, n);
-    turns_resume(s, n);
+    fair_queue_resume(s, n);
     if (n->web != NULL) web_drained(s, n);
     if (!n->choked) return;
     n->choked = false;
@@ -475,12 +475,12 @@ void session_handler(struct server *s, struct net_handler *ret) {
 
 /* ---- time and ends ---- */
 
-int64_t session_patience(struct server *s) {
-    int64_t next = web_patience(s), titan = titan_patience(s);
+int64_t session_expire(struct server *s) {
+    int64_t next = web_expire(s), titan = titan_expire(s);
     if (titan < next) next = titan;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < s->strangers.count; i++) {
-        conn_id conn = *(conn_id *)vec_at(&s->strangers, i);
+    for (uint32_t i = 0; i < s->unauthenticated.count; i++) {
+        conn_id conn = *(conn_id *)vec_at(&s->unauthenticated, i);
         struct session *n = session_of(s, conn);
         if (n == NULL || n->state != SESSION_NEW) continue;
         int64_t until = n->opened_ms + s->limits->hello_ms;
@@ -489,15 +489,15 @@ int64_t session_patience(struct server *s) {
             continue;
         }
         if (until < next) next = until;
-        *(conn_id *)vec_at(&s->strangers, kept++) = conn;
+        *(conn_id *)vec_at(&s->unauthenticated, kept++) = conn;
     }
-    s->strangers.count = kept;
+    s->unauthenticated.count = kept;
     return next;
 }
 
 void session_tell_gone(struct server *s) {
     for (uint32_t i = 0; i < s->hung_up.count; i++) {
-        struct goner *g = vec_at(&s->hung_up, i);
+        struct closed_session *g = vec_at(&s->hung_up, i);
         struct command cmd = {.kind = CMD_DETACH};
         if (g->worker != NULL) {
             cmd.as.worker.worker = bytes_slice(g->worker);
@@ -520,6 +520,7 @@ void session_free_all(struct server *s) {
         struct session *n = pool_at(&s->sessions, i);
         if (n->conn.v != 0) session_end(s, n);
     }
-    for (uint32_t i = 0; i < s->hung_up.count; i++) bytes_free(((struct goner *)vec_at(&s->hung_up, i))->worker);
+    for (uint32_t i = 0; i < s->hung_up.count; i++)
+        bytes_free(((struct closed_session *)vec_at(&s->hung_up, i))->worker);
     s->hung_up.count = 0;
 }

@@ -45,10 +45,10 @@ struct stream {
 void streams_init(struct server *s) {
     struct streams *x = &s->streams;
     upload_init(s);
-    deploylog_init(s);
+    deploy_log_init(s);
     vec_init(&x->readers, sizeof(struct stream));
-    blobs_reader_init(s->vault.blobs, &x->blob_reader);
-    joblogs_reader_init(s->vault.logs, &x->log_reader);
+    blobs_reader_init(s->store.blobs, &x->blob_reader);
+    joblogs_reader_init(s->store.logs, &x->log_reader);
 }
 
 static void stream_free(struct streams *x, uint32_t i) {
@@ -65,7 +65,7 @@ void streams_fini(struct server *s) {
     vec_fini(&x->readers);
     pack_reader_fini(&x->blob_reader);
     pack_reader_fini(&x->log_reader);
-    deploylog_fini(s);
+    deploy_log_fini(s);
     upload_fini(s);
 }
 
@@ -126,7 +126,7 @@ void stream_blob_get(struct server *s, struct request *r) {
         return;
     }
     memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
-    enum err e = blobs_stat(s->vault.blobs, stream_tenant(r->session), &hash, &bytes, &why);
+    enum err e = blobs_stat(s->store.blobs, stream_tenant(r->session), &hash, &bytes, &why);
     if (e == ERR_OK && m->offset > bytes)
         e = why_set(&why, ERR_INVALID, "the blob has only %llu bytes", (unsigned long long)bytes);
     if (e != ERR_OK) {
@@ -149,7 +149,7 @@ static bool pump_blob(struct server *s, struct stream *t, struct session *n) {
     struct why why = {{0}};
     enum err e = ERR_OK;
     if (t->left > 0)
-        e = blobs_read(s->vault.blobs, &s->streams.blob_reader, bytes_slice(t->tenant), &t->hash, t->at, &piece, &why);
+        e = blobs_read(s->store.blobs, &s->streams.blob_reader, bytes_slice(t->tenant), &t->hash, t->at, &piece, &why);
     if (e != ERR_OK) {
         session_error(s, n, t->request, e, why.text);
         return true;
@@ -170,7 +170,7 @@ struct blob_page {
 
 static void page_blob(void *ctx, const blob_hash *hash, uint64_t bytes) {
     struct blob_page *p = ctx;
-    void *copy = arena_copy(&p->s->show, hash->at, DIGEST_BYTES);
+    void *copy = arena_copy(&p->s->frame_arena, hash->at, DIGEST_BYTES);
     p->list[p->count++] = (struct wire_blob_view){.hash = slice_of(copy, DIGEST_BYTES), .bytes = bytes};
 }
 
@@ -201,9 +201,9 @@ void stream_blob_ls(struct server *s, struct request *r) {
         session_error(s, r->session, r->id, ERR_INVALID, "that cursor is none of this server's");
         return;
     }
-    arena_reset(&s->show);
-    struct blob_page p = {.list = ARENA_ARRAY(&s->show, struct wire_blob_view, most), .s = s};
-    (void)blobs_list(s->vault.blobs, stream_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
+    arena_reset(&s->frame_arena);
+    struct blob_page p = {.list = ARENA_ARRAY(&s->frame_arena, struct wire_blob_view, most), .s = s};
+    (void)blobs_list(s->store.blobs, stream_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
     struct wire_blob_list got = {.blobs = {p.list, p.count}};
     char cursor[2 * DIGEST_BYTES + 1];
     if (p.count == most) got.cursor = cursor_write(p.list[most - 1].hash, cursor);
@@ -220,7 +220,7 @@ void stream_logs(struct server *s, struct request *r) {
     uint32_t judges = ROLE_BIT(ROLE_INSPECT) | ROLE_BIT(ROLE_ADMIN);
     if (e == ERR_OK && job.state == JOB_CHECKING && !(r->session->who.roles & judges))
         e = why_set(&why, ERR_FORBIDDEN, "the output is being judged: only the role inspect may read it");
-    if (e == ERR_NOT_FOUND && past_look(s, r, m->job)) return;
+    if (e == ERR_NOT_FOUND && history_request_look(s, r, m->job)) return;
     if (e == ERR_OK && m->attempt > job.attempt)
         e = why_set(&why, ERR_NOT_FOUND, "the job has had %u attempts", job.attempt);
     if (e != ERR_OK)
@@ -240,7 +240,7 @@ void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint
     t->at = m->offset;
     t->left = m->most == 0 ? UINT64_MAX : m->most;
     struct log_state log;
-    joblogs_state(s->vault.logs, &t->key, &log);
+    joblogs_state(s->store.logs, &t->key, &log);
     if (m->tail_bytes != 0) t->at = log.end > m->tail_bytes ? log.end - m->tail_bytes : 0;
     if (m->now) {
         uint64_t there = log.end > t->at ? log.end - t->at : 0;
@@ -266,7 +266,7 @@ struct log_page {
 static void page_piece(void *ctx, uint64_t offset, const struct log_piece *piece) {
     struct log_page *p = ctx;
     if (p->count >= PIECES_MAX || p->left == 0) return;
-    struct slice data = arena_slice(&p->s->show, piece->bytes);
+    struct slice data = arena_slice(&p->s->frame_arena, piece->bytes);
     if (data.len > p->left) data.len = (size_t)p->left;
     p->list[p->count++] = (struct wire_log_piece){
         .offset = offset, .stream = (uint8_t)piece->stream, .time_ms = piece->time.ms, .data = data};
@@ -304,7 +304,7 @@ static bool service_goes_on(struct server *s, struct stream *t) {
 static struct slice followed_job(struct server *s, const struct stream *t) {
     struct job_view job;
     bool known = t->service != NULL && view_job(server_state(s), t->job, &job);
-    return known ? show_job_name(s, &job) : (struct slice){0};
+    return known ? server_view_job_name(s, &job) : (struct slice){0};
 }
 
 /* True: it is over. */
@@ -312,15 +312,16 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
     struct why why = {{0}};
     struct log_state log;
     uint64_t next = t->at;
-    arena_reset(&s->show);
-    struct log_page p = {.s = s, .list = ARENA_ARRAY(&s->show, struct wire_log_piece, PIECES_MAX), .left = t->left};
+    arena_reset(&s->frame_arena);
+    struct log_page p = {
+        .s = s, .list = ARENA_ARRAY(&s->frame_arena, struct wire_log_piece, PIECES_MAX), .left = t->left};
     enum err e =
-        joblogs_read(s->vault.logs, &s->streams.log_reader, &t->key, t->at, PIECE_BYTES, page_piece, &p, &next, &why);
+        joblogs_read(s->store.logs, &s->streams.log_reader, &t->key, t->at, PIECE_BYTES, page_piece, &p, &next, &why);
     if (e != ERR_OK && e != ERR_NOT_FOUND) {
         session_error(s, n, t->request, e, why.text);
         return true;
     }
-    joblogs_state(s->vault.logs, &t->key, &log);
+    joblogs_state(s->store.logs, &t->key, &log);
     if (p.count >= PIECES_MAX) next = p.list[p.count - 1].offset + p.list[p.count - 1].data.len;
     if (t->left != UINT64_MAX) t->left = p.left;
     bool at_end = next == t->at || next >= log.end;
@@ -432,8 +433,8 @@ static enum err copy_to_deployer(struct server *s, const struct log_key *from, u
     struct log_key key;
     struct log_state own, copy;
     enum err e = ERR_OK;
-    if (!deploylog_key(s, (flow_id){from->flow}, &key)) return ERR_OK;
-    joblogs_state(s->vault.logs, from, &own);
+    if (!deploy_log_key(s, (flow_id){from->flow}, &key)) return ERR_OK;
+    joblogs_state(s->store.logs, from, &own);
     for (uint32_t i = 0; i < count && own.end >= offset && e == ERR_OK; i++) {
         struct log_piece piece = pieces[i];
         uint64_t known = own.end - offset < piece.bytes.len ? own.end - offset : piece.bytes.len;
@@ -443,8 +444,8 @@ static enum err copy_to_deployer(struct server *s, const struct log_key *from, u
         offset += piece.bytes.len;
         own.end = offset;
         s->streams.waiting_bytes += piece.bytes.len;
-        joblogs_state(s->vault.logs, &key, &copy);
-        e = joblogs_append(s->vault.logs, &key, copy.end, &piece, 1, bytes_max, &copy, why);
+        joblogs_state(s->store.logs, &key, &copy);
+        e = joblogs_append(s->store.logs, &key, copy.end, &piece, 1, bytes_max, &copy, why);
     }
     return e;
 }
@@ -475,7 +476,7 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
     uint64_t most = log_limit(s, r->arena, &job);
     enum err e = copy_to_deployer(s, &key, from[0].offset, pieces, b->pieces.count, most, why);
     if (e != ERR_OK) return e;
-    e = joblogs_append(s->vault.logs, &key, from[0].offset, pieces, b->pieces.count, most, &log, why);
+    e = joblogs_append(s->store.logs, &key, from[0].offset, pieces, b->pieces.count, most, &log, why);
     if (e == ERR_OK || e == ERR_CONFLICT) mark_add(r->session, &key, &log); /* tells the worker where we are */
     return e == ERR_CONFLICT ? ERR_OK : e;
 }
@@ -486,8 +487,8 @@ void stream_log_mark(struct session *n, const struct log_key *key, const struct 
 
 void stream_log_ack(struct server *s, struct session *n) {
     if (n->marks.count == 0) return;
-    uint64_t durable = joblogs_durable(s->vault.logs);
-    struct wire_log_mark *list = ARENA_ARRAY(&s->show, struct wire_log_mark, n->marks.count);
+    uint64_t durable = joblogs_durable(s->store.logs);
+    struct wire_log_mark *list = ARENA_ARRAY(&s->frame_arena, struct wire_log_mark, n->marks.count);
     uint32_t count = 0, kept = 0;
     for (uint32_t i = 0; i < n->marks.count; i++) {
         struct log_mark k = *(struct log_mark *)vec_at(&n->marks, i);
@@ -514,13 +515,13 @@ void stream_log(struct server *s, struct request *r) {
         session_refuse(s, r->session, r->id, e, why.text);
         return;
     }
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     stream_log_ack(s, r->session); /* what came twice is durable already */
     if (is_crowded(s)) pause_workers(s, true);
 }
 
 void streams_flushed(struct server *s) {
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     s->streams.flying_bytes = 0;
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);

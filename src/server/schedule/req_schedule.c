@@ -23,7 +23,7 @@ static void send_one(struct server *s, struct request *r, struct command *cmd, e
         call_refuse(s, r, c, 0, e, why->text);
 }
 
-void ask_schedule_set(struct server *s, struct request *r) {
+void req_schedule_set(struct server *s, struct request *r) {
     const struct wire_schedule_set *m = r->message;
     struct command flow = {0}, cmd = {.kind = CMD_SCHEDULE};
     struct recur recur;
@@ -33,10 +33,10 @@ void ask_schedule_set(struct server *s, struct request *r) {
     enum err e = ERR_OK;
     if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
         e = why_set(&why, ERR_FORBIDDEN, "a job cannot set schedules: use a token of a submitter");
-    if (e == ERR_OK) e = almanac_read(s, m->expression, r->arena, &recur, &zone, &why);
+    if (e == ERR_OK) e = schedule_slots_read(s, m->expression, r->arena, &recur, &zone, &why);
     if (e == ERR_OK && !recur_next(&recur, zone, engine_now(s->engine).ms, &first))
         e = why_set(&why, ERR_INVALID, "`%.*s` is over: no slot follows", SLICE_FMT(m->expression));
-    if (e == ERR_OK) e = ask_flow_command(s, r, &m->flow, &flow, &why);
+    if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
     if (e == ERR_OK && flow.as.submit.key.len > 0)
         e = why_set(&why, ERR_INVALID, "a flow that is made again and again cannot have an idempotency key");
     const struct cmd_submit *made = &flow.as.submit;
@@ -65,7 +65,7 @@ static enum err past_slots(struct server *s, struct request *r, const struct wir
         return why_set(why, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(m->name));
     if (m->since_ms <= 0 || m->until_ms <= m->since_ms)
         return why_set(why, ERR_INVALID, "a backfill needs a time since when and a later one until when");
-    enum err e = almanac_read(s, v.expression, r->arena, &recur, &zone, why);
+    enum err e = schedule_slots_read(s, v.expression, r->arena, &recur, &zone, why);
     if (e != ERR_OK) return e;
     int64_t *slots = ARENA_ARRAY(r->arena, int64_t, most);
     for (int64_t at = m->since_ms - 1; recur_next(&recur, zone, at, &at) && at < m->until_ms;) {
@@ -77,7 +77,7 @@ static enum err past_slots(struct server *s, struct request *r, const struct wir
     return ERR_OK;
 }
 
-void ask_schedule_change(struct server *s, struct request *r) {
+void req_schedule_change(struct server *s, struct request *r) {
     static const enum command_kind kinds[WIRE_SCHEDULE_OP_COUNT] = {CMD_SCHEDULE_REMOVE, CMD_SCHEDULE_PAUSE,
                                                                     CMD_SCHEDULE_PAUSE, CMD_SCHEDULE_BACKFILL};
     const struct wire_schedule_change *m = r->message;
@@ -105,7 +105,7 @@ static void show_ahead(struct page *p, const struct schedule_view *v, struct wir
     const struct zone *zone;
     struct why ignored;
     int64_t at = v->after.ms;
-    if (count == 0 || almanac_read(p->s, v->expression, p->r->arena, &recur, &zone, &ignored) != ERR_OK) return;
+    if (count == 0 || schedule_slots_read(p->s, v->expression, p->r->arena, &recur, &zone, &ignored) != ERR_OK) return;
     struct wire_moment *list = ARENA_ARRAY(p->r->arena, struct wire_moment, count);
     while (w->ahead.count < count && recur_next(&recur, zone, at, &at) && at <= v->end.ms)
         list[w->ahead.count++].ms = at;
@@ -136,7 +136,7 @@ static void one(void *ctx, const struct schedule_view *v) {
                                      .missed = v->missed,
                                      .skipped = v->skipped,
                                      .waiting = v->waiting};
-    if (v->flow.v != 0) w->flow = show_flow_name(p->s, v->flow);
+    if (v->flow.v != 0) w->flow = server_view_flow_name(p->s, v->flow);
     (void)view_why_schedule(server_state(p->s), engine_live(p->s->engine), p->s->limits, v->revision, &why);
     w->code = slice_str(schedule_block_word(why.block));
     w->text = slice_str(schedule_block_text(why.block));
@@ -145,7 +145,7 @@ static void one(void *ctx, const struct schedule_view *v) {
     p->last = v->revision;
 }
 
-void ask_schedule_ls(struct server *s, struct request *r) {
+void req_schedule_ls(struct server *s, struct request *r) {
     const struct wire_schedule_ls *m = r->message;
     struct page p = {.s = s, .r = r, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];
@@ -153,8 +153,8 @@ void ask_schedule_ls(struct server *s, struct request *r) {
         call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
         return;
     }
-    arena_reset(&s->show);
-    p.list = ARENA_ARRAY(&s->show, struct wire_schedule_view, p.most);
+    arena_reset(&s->frame_arena);
+    p.list = ARENA_ARRAY(&s->frame_arena, struct wire_schedule_view, p.most);
     view_each_schedule(server_state(s), one, &p);
     struct wire_schedule_list got = {.lsn = engine_lsn(s->engine), .schedules = {p.list, p.count}};
     snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)p.last);

@@ -7,24 +7,24 @@
 
 #define TURN_MAX 32u /* schedules of one pass: reading a zone takes some ten microseconds */
 
-void almanac_init(struct server *s) {
-    vec_init(&s->almanac.wanted, sizeof(struct slots_effect));
+void schedule_slots_init(struct server *s) {
+    vec_init(&s->schedule_slots.wanted, sizeof(struct slots_effect));
 }
 
-void almanac_fini(struct server *s) {
-    vec_fini(&s->almanac.wanted);
+void schedule_slots_fini(struct server *s) {
+    vec_fini(&s->schedule_slots.wanted);
 }
 
-void almanac_want(struct server *s, const struct slots_effect *e) {
-    *(struct slots_effect *)vec_push(&s->almanac.wanted) = *e;
+void schedule_slots_want(struct server *s, const struct slots_effect *e) {
+    *(struct slots_effect *)vec_push(&s->schedule_slots.wanted) = *e;
 }
 
-bool almanac_waits(const struct server *s) {
-    return s->almanac.wanted.count > 0;
+bool schedule_slots_waits(const struct server *s) {
+    return s->schedule_slots.wanted.count > 0;
 }
 
-enum err almanac_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
-                      const struct zone **ret_zone, struct why *why) {
+enum err schedule_slots_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
+                             const struct zone **ret_zone, struct why *why) {
     char name[ZONE_NAME_BYTES_MAX + 1];
     struct buf file;
     struct zone *zone = NULL;
@@ -48,7 +48,7 @@ static void answer(struct server *s, const struct slots_effect *want) {
     const struct zone *zone;
     struct why why = {{0}};
     if (!view_schedule_revision(server_state(s), want->revision, &v)) return; /* changed or gone since */
-    if (almanac_read(s, v.expression, &s->arena, &recur, &zone, &why) != ERR_OK) {
+    if (schedule_slots_read(s, v.expression, &s->arena, &recur, &zone, &why) != ERR_OK) {
         server_log(s, SERVER_WARN, "schedule", "%.*s does not fire: %s", SLICE_FMT(v.name), why.text);
         return;
     }
@@ -72,8 +72,8 @@ static void answer(struct server *s, const struct slots_effect *want) {
     server_command(s, (conn_id){0}, 0, &cmd);
 }
 
-void almanac_turn(struct server *s) {
-    struct vec *wanted = &s->almanac.wanted;
+void schedule_slots_step(struct server *s) {
+    struct vec *wanted = &s->schedule_slots.wanted;
     uint32_t count = wanted->count < TURN_MAX ? wanted->count : TURN_MAX;
     for (uint32_t i = 0; i < count && !engine_is_full(s->engine); i++) {
         arena_reset(&s->arena);

@@ -11,18 +11,18 @@
 
 struct server;
 
-struct almanac {
+struct schedule_slots {
     struct vec wanted; /* struct slots_effect; the engine asks once for each schedule, of which there is a limit */
 };
 
-void almanac_init(struct server *s);
-void almanac_fini(struct server *s);
-void almanac_want(struct server *s, const struct slots_effect *e);
-void almanac_turn(struct server *s); /* inside a pass of the engine */
-bool almanac_waits(const struct server *s);
+void schedule_slots_init(struct server *s);
+void schedule_slots_fini(struct server *s);
+void schedule_slots_want(struct server *s, const struct slots_effect *e);
+void schedule_slots_step(struct server *s); /* inside a pass of the engine */
+bool schedule_slots_waits(const struct server *s);
 
 /* The recurrence of an expression and its zone, both in the arena. */
-CHECKED enum err almanac_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
-                              const struct zone **ret_zone, struct why *why);
+CHECKED enum err schedule_slots_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
+                                     const struct zone **ret_zone, struct why *why);
 
 #endif

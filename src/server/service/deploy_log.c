@@ -8,11 +8,11 @@ struct deployed { /* a version, and the job that deploys it */
     struct job_ref job;
 };
 
-void deploylog_init(struct server *s) {
+void deploy_log_init(struct server *s) {
     vec_init(&s->streams.deployed, sizeof(struct deployed));
 }
 
-void deploylog_fini(struct server *s) {
+void deploy_log_fini(struct server *s) {
     vec_fini(&s->streams.deployed);
 }
 
@@ -38,7 +38,7 @@ static void remember(struct server *s, flow_id version, struct job_ref job) {
     *(struct deployed *)vec_push(all) = (struct deployed){version, job};
 }
 
-void deploylog_assigned(struct server *s, flow_id flow) {
+void deploy_log_assigned(struct server *s, flow_id flow) {
     struct flow_view f;
     struct service_view v;
     if (!view_is_of_service(server_state(s), flow) || !view_flow(server_state(s), flow, &f)) return;
@@ -46,9 +46,9 @@ void deploylog_assigned(struct server *s, flow_id flow) {
     if (v.deploying && v.runner.flow.v == flow.v && find(s, flow) == NULL) remember(s, flow, v.deployer);
 }
 
-bool deploylog_key(struct server *s, flow_id flow, struct log_key *ret) {
+bool deploy_log_key(struct server *s, flow_id flow, struct log_key *ret) {
     struct job_view job;
-    deploylog_assigned(s, flow); /* before this server started, perhaps */
+    deploy_log_assigned(s, flow); /* before this server started, perhaps */
     const struct deployed *d = find(s, flow);
     if (d == NULL || !view_job(server_state(s), d->job, &job) || job.state == JOB_SUCCEEDED) return false;
     *ret = (struct log_key){.flow = d->job.flow.v, .shard = s->options.shard, .ordinal = d->job.ordinal};

@@ -11,14 +11,14 @@
 
 struct server;
 
-void deploylog_init(struct server *s);
-void deploylog_fini(struct server *s);
+void deploy_log_init(struct server *s);
+void deploy_log_fini(struct server *s);
 
 /* An attempt was assigned: when it is one of a version under deployment, remembers which job deploys it. A version that
  * is being stopped no longer tells that, and may still write. */
-void deploylog_assigned(struct server *s, flow_id flow);
+void deploy_log_assigned(struct server *s, flow_id flow);
 
 /* Where the output of this flow is copied to; false: nowhere. */
-bool deploylog_key(struct server *s, flow_id flow, struct log_key *ret);
+bool deploy_log_key(struct server *s, flow_id flow, struct log_key *ret);
 
 #endif

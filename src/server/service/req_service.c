@@ -9,7 +9,7 @@
 #define PAGE_MAX 1000u
 #define TEXT_BYTES 80u
 
-void ask_service_set(struct server *s, struct request *r) {
+void req_service_set(struct server *s, struct request *r) {
     const struct wire_service_set *m = r->message;
     struct command cmd = {.kind = CMD_SERVICE};
     cmd.as.service.name = m->name;
@@ -36,7 +36,7 @@ static struct slice end_text(struct server *s, const struct wire_job_view *v) {
         snprintf(text, sizeof text, "it was killed by signal %u", v->signal);
     else
         snprintf(text, sizeof text, "it ended with exit code %u", v->exit_code);
-    return arena_slice(&s->show, slice_str(text));
+    return arena_slice(&s->frame_arena, slice_str(text));
 }
 
 /* The one reason why it is not healthy; what its worker or its last end says about that is better than our words. */
@@ -51,7 +51,7 @@ static void show_trouble(struct server *s, const struct service_view *v, const s
               : why.block == BLOCK_STOPPED ? SLICE("someone asked it to stop")
                                            : slice_str(block_text(why.block));
     if (job == NULL || why.block != BLOCK_TIME || job->attempt == 0) return;
-    show_job(s, job, false, &shown);
+    server_view_job(s, job, false, &shown);
     w->text = end_text(s, &shown);
 }
 
@@ -70,7 +70,7 @@ static void show_service(struct server *s, const struct service_view *v, struct 
     bool runs = v->runner.flow.v != 0 && view_job(server_state(s), v->runner, &job);
     if (!v->healthy) show_trouble(s, v, runs ? &job : NULL, w);
     if (!runs) return;
-    w->job = show_job_name(s, &job);
+    w->job = server_view_job_name(s, &job);
     w->attempt = job.attempt;
     w->restarts = job.attempt > 0 ? job.attempt - 1 : 0;
     bool has_worker = job_state_is_active(job.state) && view_worker(server_state(s), NULL, job.worker, &worker);
@@ -84,7 +84,7 @@ static void one_service(void *ctx, const struct service_view *v) {
     if (at >= p->skip && p->count < p->most) show_service(p->s, v, &p->list[p->count++]);
 }
 
-void ask_service_ls(struct server *s, struct request *r) {
+void req_service_ls(struct server *s, struct request *r) {
     const struct wire_page *m = r->message;
     struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];
@@ -92,8 +92,8 @@ void ask_service_ls(struct server *s, struct request *r) {
         call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
         return;
     }
-    arena_reset(&s->show);
-    p.list = ARENA_ARRAY(&s->show, struct wire_service_view, p.most);
+    arena_reset(&s->frame_arena);
+    p.list = ARENA_ARRAY(&s->frame_arena, struct wire_service_view, p.most);
     view_each_service(server_state(s), one_service, &p);
     struct wire_service_list got = {.lsn = engine_lsn(s->engine), .services = {p.list, p.count}};
     snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)(p.skip + p.count));

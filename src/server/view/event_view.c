@@ -9,28 +9,28 @@
 static const char *const kind_words[KIND_COUNT] = {
     [EVENT_FLOW] = "flow", [EVENT_JOB] = "job", [EVENT_WORKER] = "worker", [EVENT_SERVICE] = "service"};
 
-const char *notice_kind_word(enum event_kind kind) {
+const char *event_view_kind_word(enum event_kind kind) {
     return kind_words[kind];
 }
 
-uint32_t notice_kind_by_word(struct slice word) {
+uint32_t event_view_kind_by_word(struct slice word) {
     for (uint32_t i = 0; i < KIND_COUNT; i++)
         if (slice_eq(word, slice_str(kind_words[i]))) return i;
     return UINT32_MAX;
 }
 
-struct position notice_position(const struct notice *n) {
+struct position event_view_position(const struct event_view *n) {
     return (struct position){n->event.lsn, n->event.ordinal};
 }
 
 /* Of the attempt that the event is about; when the job has gone on to another since, nobody knows any more. */
-static struct slice worker_of(const struct lens *l, const struct event *v, const struct job_view *job) {
+static struct slice worker_of(const struct state_view *l, const struct event *v, const struct job_view *job) {
     struct worker_view w;
     bool known = v->attempt != 0 && v->attempt == job->attempt && view_worker(l->state, NULL, job->worker, &w);
     return known ? w.id : (struct slice){0};
 }
 
-static void make_job(const struct lens *l, const struct event *v, struct notice *ret) {
+static void make_job(const struct state_view *l, const struct event *v, struct event_view *ret) {
     struct job_view job;
     struct wire_event *to = &ret->event;
     to->from = slice_str(job_state_word(v->from));
@@ -38,21 +38,21 @@ static void make_job(const struct lens *l, const struct event *v, struct notice 
     to->due_ms = v->due_ms;
     if (v->cause != CAUSE_NONE) to->cause = slice_str(job_cause_word(v->cause));
     bool there = view_job(l->state, v->job, &job);
-    to->target = there ? lens_job_name(l, &job) : lens_flow_name(l, v->job.flow);
+    to->target = there ? state_view_job_name(l, &job) : state_view_flow_name(l, v->job.flow);
     if (there) to->worker = worker_of(l, v, &job);
 }
 
-static void make_worker(const struct lens *l, const struct event *v, struct notice *ret) {
+static void make_worker(const struct state_view *l, const struct event *v, struct event_view *ret) {
     struct worker_view w;
     if (view_worker(l->state, NULL, v->worker, &w)) ret->event.target = ret->event.worker = w.id;
     ret->event.to = v->gone ? SLICE("gone") : v->draining ? SLICE("draining") : SLICE("ready");
 }
 
-void notice_make(const struct lens *l, const struct effect *e, struct notice *ret) {
+void event_view_make(const struct state_view *l, const struct effect *e, struct event_view *ret) {
     const struct event *v = &e->as.event;
     struct job_view job;
     struct flow_view flow;
-    *ret = (struct notice){.kind = v->kind, .ordinal = UINT32_MAX};
+    *ret = (struct event_view){.kind = v->kind, .ordinal = UINT32_MAX};
     ret->event = (struct wire_event){.lsn = e->lsn,
                                      .ordinal = e->ordinal,
                                      .kind = slice_str(kind_words[v->kind]),
@@ -64,7 +64,7 @@ void notice_make(const struct lens *l, const struct effect *e, struct notice *re
     }
     switch (v->kind) {
     case EVENT_FLOW:
-        ret->event.target = lens_flow_name(l, v->job.flow);
+        ret->event.target = state_view_flow_name(l, v->job.flow);
         ret->event.to = slice_str(flow_state_words[v->flow_state]);
         break;
     case EVENT_JOB:
@@ -74,13 +74,13 @@ void notice_make(const struct lens *l, const struct effect *e, struct notice *re
     case EVENT_WORKER: make_worker(l, v, ret); break;
     case EVENT_SERVICE:
         ret->ordinal = v->job.ordinal;
-        if (view_job(l->state, v->job, &job)) ret->event.target = lens_job_name(l, &job);
+        if (view_job(l->state, v->job, &job)) ret->event.target = state_view_job_name(l, &job);
         ret->event.to = v->healthy ? SLICE("healthy") : SLICE("unhealthy");
         break;
     }
 }
 
-void notice_encode(const struct notice *n, struct buf *out) {
+void event_view_encode(const struct event_view *n, struct buf *out) {
     buf_put_u8(out, (uint8_t)n->kind);
     buf_put_varint(out, n->flow);
     buf_put_varint(out, n->ordinal);
@@ -88,7 +88,7 @@ void notice_encode(const struct notice *n, struct buf *out) {
     tlv_encode(&wire_event_desc, &n->event, out);
 }
 
-bool notice_decode(struct slice bytes, struct notice *ret) {
+bool event_view_decode(struct slice bytes, struct event_view *ret) {
     struct cursor c = cursor_of(bytes);
     struct why why;
     struct arena none; /* an event has no lists */

@@ -41,7 +41,7 @@ static bool labels_are_there(struct server *s, const struct wire_list *m, flow_i
     const struct label *own = NULL;
     bool has_key = m->label.len == 0;
     if (m->labels.count == 0 && has_key) return true;
-    uint32_t count = titan_run_labels(server_state(s), flow, &s->show, &own);
+    uint32_t count = late_labels_get(server_state(s), flow, &s->frame_arena, &own);
     for (uint32_t k = 0; k < count; k++) has_key |= slice_eq(own[k].key, m->label);
     if (!has_key) return false;
     for (uint32_t i = 0; i < m->labels.count; i++) {
@@ -70,7 +70,7 @@ static bool word_is_there(struct server *s, const struct flow_view *v, struct sl
     const struct label *labels = NULL;
     struct job_view job;
     if (has_word(v->name, word)) return true;
-    uint32_t count = titan_run_labels(server_state(s), v->id, &s->show, &labels);
+    uint32_t count = late_labels_get(server_state(s), v->id, &s->frame_arena, &labels);
     for (uint32_t i = 0; i < count; i++)
         if (has_word(labels[i].key, word) || has_word(labels[i].value, word)) return true;
     for (uint32_t i = 0; i < v->job_count && i < WORD_JOBS; i++)
@@ -114,9 +114,9 @@ static void look_at(struct server *s, const struct request *r, uint64_t id, stru
     struct flow_view v;
     struct wire_flow_view shown;
     f->looked++;
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     if (!view_flow(server_state(s), (flow_id){id}, &v) || !is_wanted(s, r, &v)) return;
-    show_flow(s, &v, &shown);
+    server_view_flow(s, &v, &shown);
     buf_clear(&s->out);
     tlv_encode(&wire_flow_view_desc, &shown, &s->out);
     f->at[f->count++] = (struct entry){id, arena_slice(arena, buf_slice(&s->out))};
@@ -163,7 +163,7 @@ static uint64_t first_since(struct server *s, int64_t ms) {
 /* Of flows that are over the history knows by its indices who has which name, label or word: in memory only those are
  * looked at that it cannot know yet. */
 static void leave_to_history(struct server *s, struct memory_walk *w) {
-    uint64_t *fresh = ARENA_ARRAY(&s->show, uint64_t, FRESH_MAX);
+    uint64_t *fresh = ARENA_ARRAY(&s->frame_arena, uint64_t, FRESH_MAX);
     struct history_stats now;
     s->world.history->ops->stats(s->world.history, &now);
     uint32_t count = view_ended_after(server_state(s), now.lsn, fresh, FRESH_MAX);
@@ -218,7 +218,8 @@ struct merge {
 
 static void put(struct merge *g, uint64_t flow, struct slice view) {
     struct why why;
-    if (tlv_decode(&wire_flow_view_desc, view, TLV_SKIP_UNKNOWN, &g->s->show, &g->list[g->count], &why) != ERR_OK) {
+    if (tlv_decode(&wire_flow_view_desc, view, TLV_SKIP_UNKNOWN, &g->s->frame_arena, &g->list[g->count], &why) !=
+        ERR_OK) {
         server_log(g->s, SERVER_WARN, "history", "flow %llu cannot be read: %s", (unsigned long long)flow, why.text);
         return;
     }
@@ -234,7 +235,7 @@ static void put_row(struct merge *g, const struct history_found *row) {
     if (!view_flow(server_state(g->s), (flow_id){row->flow}, &v) || (m->text.len > 0 && v.state != FLOW_RUNNING)) {
         put(g, row->flow, row->head);
     } else if (is_wanted(g->s, g->r, &v)) {
-        show_flow(g->s, &v, &g->list[g->count++]);
+        server_view_flow(g->s, &v, &g->list[g->count++]);
         g->last = row->flow;
     }
 }
@@ -247,16 +248,17 @@ static void answer(struct merge *g, uint64_t next) {
         snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)next);
         got.cursor = slice_str(cursor);
     }
-    got.partial = s->world.history != NULL && past_is_partial(s);
+    got.partial = s->world.history != NULL && history_request_is_partial(s);
     call_show(s, g->r, WIRE_LISTED, &got);
 }
 
-static void then_list(struct server *s, struct request *r, struct past_wait *w, const struct history_answer *a) {
+static void then_list(struct server *s, struct request *r, struct history_request_wait *w,
+                      const struct history_answer *a) {
     const struct found *f = w->kept;
     struct merge g = {.s = s, .r = r, .most = f->most - 1};
     uint64_t low = f->low > a->next ? f->low : a->next; /* below it one of the two was not looked at */
     uint32_t i = 0, k = 0;
-    g.list = ARENA_ARRAY(&s->show, struct wire_flow_view, f->most);
+    g.list = ARENA_ARRAY(&s->frame_arena, struct wire_flow_view, f->most);
     while (g.count < g.most) {
         uint64_t memory = i < f->count ? f->at[i].flow : 0, row = k < a->count ? a->found[k].flow : 0;
         uint64_t flow = memory > row ? memory : row;
@@ -310,11 +312,11 @@ static void query_of(struct server *s, struct request *r, uint64_t cursor, uint3
     (void)s;
 }
 
-void flowlist_ask(struct server *s, struct request *r, uint64_t cursor, uint32_t most) {
+void flow_list_read(struct server *s, struct request *r, uint64_t cursor, uint32_t most) {
     struct found f = {.most = most + 1};
     if (s->world.history == NULL) {
         struct history_answer none = {0};
-        struct past_wait alone = {.kept = &f};
+        struct history_request_wait alone = {.kept = &f};
         f.at = ARENA_ARRAY(r->arena, struct entry, f.most);
         look_in_memory(s, r, cursor, r->arena, &f);
         then_list(s, r, &alone, &none);
@@ -322,7 +324,7 @@ void flowlist_ask(struct server *s, struct request *r, uint64_t cursor, uint32_t
     }
     struct history_query q;
     query_of(s, r, cursor, most + 1, &q);
-    struct past_wait *w = past_ask(s, r, &q, then_list);
+    struct history_request_wait *w = history_request_ask(s, r, &q, then_list);
     if (w == NULL) return;
     f.at = ARENA_ARRAY(&w->arena, struct entry, f.most);
     look_in_memory(s, r, cursor, &w->arena, &f);

@@ -7,6 +7,6 @@
 #include "server_impl.h"
 
 /* A `list` of flows, the cursor checked. */
-void flowlist_ask(struct server *s, struct request *r, uint64_t cursor, uint32_t most);
+void flow_list_read(struct server *s, struct request *r, uint64_t cursor, uint32_t most);
 
 #endif

@@ -4,7 +4,7 @@
 #include "view_history.h"
 #include "view_store.h"
 
-struct slice titan_run_told(const struct state *s, flow_id flow, const char *key) {
+struct slice late_label(const struct state *s, flow_id flow, const char *key) {
     struct store_place place = {.flow = flow};
     struct item_view item;
     wall_time now = {0}; /* these keys have no end */
@@ -12,18 +12,18 @@ struct slice titan_run_told(const struct state *s, flow_id flow, const char *key
     return item.value;
 }
 
-uint32_t titan_run_labels(const struct state *s, flow_id flow, struct arena *arena, const struct label **ret) {
+uint32_t late_labels_get(const struct state *s, flow_id flow, struct arena *arena, const struct label **ret) {
     const struct label *own = NULL;
     uint32_t count = view_labels(s, flow, arena, &own);
-    struct slice run = titan_run_told(s, flow, TITAN_FLOW_RUN);
+    struct slice run = late_label(s, flow, LATE_KEY_RUN);
     *ret = own;
     if (run.len == 0) return count;
     struct label *all = ARENA_ARRAY(arena, struct label, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        if (slice_eq(own[i].key, SLICE(TITAN_RUN_LABEL))) return count;
+        if (slice_eq(own[i].key, SLICE(LATE_LABEL_RUN))) return count;
         all[i] = own[i];
     }
-    all[count] = (struct label){SLICE(TITAN_RUN_LABEL), run};
+    all[count] = (struct label){SLICE(LATE_LABEL_RUN), run};
     *ret = all;
     return count + 1;
 }

@@ -7,14 +7,14 @@
 #include "arena.h"
 #include "view.h"
 
-#define TITAN_FLOW_DAG "titan:dag"          /* the name of the DAG */
-#define TITAN_FLOW_RUN "titan:agent_run_id" /* the run of an agent that it belongs to */
-#define TITAN_RUN_LABEL "agent_run_id"
+#define LATE_KEY_DAG "titan:dag"          /* the name of the DAG */
+#define LATE_KEY_RUN "titan:agent_run_id" /* the run of an agent that it belongs to */
+#define LATE_LABEL_RUN "agent_run_id"
 
 /* What one of these keys says; empty = nothing. Valid until the next change of the state. */
-struct slice titan_run_told(const struct state *s, flow_id flow, const char *key);
+struct slice late_label(const struct state *s, flow_id flow, const char *key);
 /* As view_labels, and the run of an agent when only a manifest has told it. */
 struct label;
-uint32_t titan_run_labels(const struct state *s, flow_id flow, struct arena *arena, const struct label **ret);
+uint32_t late_labels_get(const struct state *s, flow_id flow, struct arena *arena, const struct label **ret);
 
 #endif

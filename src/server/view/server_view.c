@@ -21,7 +21,7 @@ static const char *const gate_texts[GATE_COUNT] = {
     [GATE_SERVICE] = "the service that it deploys is not healthy yet",
 };
 
-void show_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret) {
+void server_view_reason(struct server *s, const struct why_job *reason, struct wire_reason *ret) {
     struct question_view q;
     ret->code = slice_str(block_word(reason->block));
     ret->text = slice_str(block_text(reason->block));
@@ -36,7 +36,7 @@ static void put_asked(struct buf *b, uint32_t *named, struct slice name) {
 }
 
 /* Which capability is missing depends on the worker that one looks at, so all are named. */
-struct slice show_asked(struct server *s, const struct job_view *job, enum block block) {
+struct slice server_view_asked(struct server *s, const struct job_view *job, enum block block) {
     const struct demand *d = &job->options->demand;
     const struct name_item *names = d->capabilities.at;
     const struct label *labels = d->labels.at;
@@ -53,7 +53,7 @@ struct slice show_asked(struct server *s, const struct job_view *job, enum block
         buf_put_u8(&b, '=');
         buf_put_slice(&b, labels[i].value);
     }
-    if (!b.full) text = arena_slice(&s->show, buf_slice(&b));
+    if (!b.full) text = arena_slice(&s->frame_arena, buf_slice(&b));
     buf_fini(&b);
     return text;
 }
@@ -62,24 +62,25 @@ struct slice show_asked(struct server *s, const struct job_view *job, enum block
 static struct slice with_more(struct server *s, struct slice text, struct slice more) {
     if (more.len == 0) return text;
     size_t len = text.len + 2 + more.len;
-    char *both = arena_alloc(&s->show, len + 1);
+    char *both = arena_alloc(&s->frame_arena, len + 1);
     snprintf(both, len + 1, "%.*s: %.*s", SLICE_FMT(text), SLICE_FMT(more));
     return slice_of(both, len);
 }
 
-void show_health(struct server *s, const struct job_view *job, struct wire_reason *ret) {
-    ret->text = with_more(s, ret->text, view_trouble(server_state(s), job->ref, &s->show));
+void server_view_health(struct server *s, const struct job_view *job, struct wire_reason *ret) {
+    ret->text = with_more(s, ret->text, view_trouble(server_state(s), job->ref, &s->frame_arena));
 }
 
-void show_words(struct server *s, const struct job_view *job, struct wire_reason *ret) {
+void server_view_words(struct server *s, const struct job_view *job, struct wire_reason *ret) {
     ret->text = with_more(s, ret->text, view_words(server_state(s), engine_live(s->engine), job->ref));
 }
 
-void show_outside(struct server *s, const struct job_view *job, const struct why_job *reason, struct wire_reason *ret) {
+void server_view_external(struct server *s, const struct job_view *job, const struct why_job *reason,
+                          struct wire_reason *ret) {
     struct wire_run run;
     struct why ignored;
     if (reason->poll.ms != TIME_NEVER) ret->poll_ms = reason->poll.ms;
-    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) != ERR_OK) return;
+    if (tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &ignored) != ERR_OK) return;
     ret->text = with_more(s, ret->text, utf8_cut(run.message, MESSAGE_SHOWN_BYTES));
 }
 
@@ -101,7 +102,7 @@ static const char *const cause_texts[JOB_CAUSE_COUNT] = {
     [CAUSE_CHILDREN] = "more of its children ended badly than it allows",
 };
 
-struct slice show_end(struct server *s, const struct wire_job_view *v) {
+struct slice server_view_end(struct server *s, const struct wire_job_view *v) {
     struct buf b;
     buf_init(&b, WIRE_TEXT_MAX);
     buf_printf(&b, "the job has finished: %.*s", SLICE_FMT(v->state));
@@ -113,7 +114,7 @@ struct slice show_end(struct server *s, const struct wire_job_view *v) {
         if (cause_texts[cause] != NULL && slice_eq(v->cause, slice_str(job_cause_words[cause])))
             buf_printf(&b, ", %s", cause_texts[cause]);
     if (v->reason.len > 0) buf_printf(&b, ": %.*s", SLICE_FMT(v->reason));
-    struct slice text = b.full ? v->reason : arena_slice(&s->show, buf_slice(&b));
+    struct slice text = b.full ? v->reason : arena_slice(&s->frame_arena, buf_slice(&b));
     buf_fini(&b);
     return text;
 }
@@ -122,56 +123,56 @@ static int64_t shown_ms(wall_time t) {
     return t.ms == TIME_NEVER ? 0 : t.ms;
 }
 
-static struct tlv_list show_names(struct server *s, const struct tlv_list *names) {
-    struct wire_name *list = ARENA_ARRAY(&s->show, struct wire_name, names->count ? names->count : 1);
+static struct tlv_list server_view_names(struct server *s, const struct tlv_list *names) {
+    struct wire_name *list = ARENA_ARRAY(&s->frame_arena, struct wire_name, names->count ? names->count : 1);
     const struct name_item *items = names->at;
     for (uint32_t i = 0; i < names->count; i++) list[i].name = items[i].name;
     return (struct tlv_list){list, names->count};
 }
 
-static struct tlv_list show_labels(struct server *s, const struct tlv_list *labels) {
-    struct wire_pair *list = ARENA_ARRAY(&s->show, struct wire_pair, labels->count ? labels->count : 1);
+static struct tlv_list server_view_labels(struct server *s, const struct tlv_list *labels) {
+    struct wire_pair *list = ARENA_ARRAY(&s->frame_arena, struct wire_pair, labels->count ? labels->count : 1);
     const struct label *items = labels->at;
     for (uint32_t i = 0; i < labels->count; i++) list[i] = (struct wire_pair){items[i].key, items[i].value};
     return (struct tlv_list){list, labels->count};
 }
 
-static struct lens lens_of(struct server *s) {
-    return (struct lens){server_state(s), s->options.shard, &s->show};
+static struct state_view lens_of(struct server *s) {
+    return (struct state_view){server_state(s), s->options.shard, &s->frame_arena};
 }
 
-struct slice show_flow_name(struct server *s, flow_id id) {
-    struct lens l = lens_of(s);
-    return lens_flow_name(&l, id);
+struct slice server_view_flow_name(struct server *s, flow_id id) {
+    struct state_view l = lens_of(s);
+    return state_view_flow_name(&l, id);
 }
 
-struct slice show_job_name(struct server *s, const struct job_view *v) {
-    struct lens l = lens_of(s);
-    return lens_job_name(&l, v);
+struct slice server_view_job_name(struct server *s, const struct job_view *v) {
+    struct state_view l = lens_of(s);
+    return state_view_job_name(&l, v);
 }
 
-void show_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret) {
-    struct lens l = lens_of(s);
-    lens_flow(&l, v, ret);
+void server_view_flow(struct server *s, const struct flow_view *v, struct wire_flow_view *ret) {
+    struct state_view l = lens_of(s);
+    state_view_flow(&l, v, ret);
 }
 
-struct tlv_list show_artifacts(struct server *s, struct slice artifacts) {
-    struct lens l = lens_of(s);
-    return lens_artifacts(&l, artifacts);
+struct tlv_list server_view_artifacts(struct server *s, struct slice artifacts) {
+    struct state_view l = lens_of(s);
+    return state_view_artifacts(&l, artifacts);
 }
 
-void show_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
-    struct lens l = lens_of(s);
-    lens_job(&l, v, details, ret);
+void server_view_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
+    struct state_view l = lens_of(s);
+    state_view_job(&l, v, details, ret);
     if (ret->reason.len == 0) ret->reason = view_words(server_state(s), engine_live(s->engine), v->ref);
 }
 
-void show_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {
-    struct lens l = lens_of(s);
-    lens_node(&l, v, ret);
+void server_view_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {
+    struct state_view l = lens_of(s);
+    state_view_node(&l, v, ret);
 }
 
-void show_question(struct server *s, const struct question_view *v, struct wire_question_view *ret) {
+void server_view_question(struct server *s, const struct question_view *v, struct wire_question_view *ret) {
     struct job_view job;
     *ret = (struct wire_question_view){.question = v->id.v,
                                        .revision = v->revision,
@@ -184,20 +185,20 @@ void show_question(struct server *s, const struct question_view *v, struct wire_
                                        .four_eyes = v->four_eyes,
                                        .role = v->role};
     if (!view_job(server_state(s), v->job, &job)) return;
-    ret->job = show_job_name(s, &job);
+    ret->job = server_view_job_name(s, &job);
     ret->body = job.body;
 }
 
-static struct tlv_list show_amounts(struct server *s, const struct tlv_list *from) {
-    struct wire_amount *list = ARENA_ARRAY(&s->show, struct wire_amount, from->count + 1);
+static struct tlv_list server_view_amounts(struct server *s, const struct tlv_list *from) {
+    struct wire_amount *list = ARENA_ARRAY(&s->frame_arena, struct wire_amount, from->count + 1);
     const struct resource *items = from->at;
     for (uint32_t i = 0; i < from->count; i++) list[i] = (struct wire_amount){items[i].name, items[i].amount};
     return (struct tlv_list){list, from->count};
 }
 
 /* Those of `offered` that are taken of it. */
-static struct tlv_list show_taken(struct server *s, const struct tlv_list *offered, const uint64_t *taken) {
-    struct wire_amount *list = ARENA_ARRAY(&s->show, struct wire_amount, offered->count + 1);
+static struct tlv_list server_view_taken(struct server *s, const struct tlv_list *offered, const uint64_t *taken) {
+    struct wire_amount *list = ARENA_ARRAY(&s->frame_arena, struct wire_amount, offered->count + 1);
     const struct resource *items = offered->at;
     uint32_t count = 0;
     for (uint32_t i = 0; taken != NULL && i < offered->count; i++)
@@ -205,7 +206,7 @@ static struct tlv_list show_taken(struct server *s, const struct tlv_list *offer
     return (struct tlv_list){list, count};
 }
 
-void show_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret) {
+void server_view_worker(struct server *s, const struct worker_view *v, struct wire_worker_view *ret) {
     *ret = (struct wire_worker_view){.worker = v->id,
                                      .incarnation = v->incarnation,
                                      .pool = v->info->pool,
@@ -215,8 +216,8 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .permanent = v->info->permanent,
                                      .slots = v->info->slots,
                                      .active = v->active,
-                                     .capabilities = show_names(s, &v->info->capabilities),
-                                     .labels = show_labels(s, &v->info->labels),
+                                     .capabilities = server_view_names(s, &v->info->capabilities),
+                                     .labels = server_view_labels(s, &v->info->labels),
                                      .tenant = v->info->tenant,
                                      .cpu_percent = v->cpu_percent,
                                      .gpu_percent = v->gpu_percent,
@@ -226,23 +227,23 @@ void show_worker(struct server *s, const struct worker_view *v, struct wire_work
                                      .memory_bytes_taken = v->memory_bytes,
                                      .gpus = v->info->gpus,
                                      .gpus_taken = v->gpus,
-                                     .resources = show_amounts(s, &v->info->resources),
-                                     .resources_taken = show_taken(s, &v->info->resources, v->resources)};
+                                     .resources = server_view_amounts(s, &v->info->resources),
+                                     .resources_taken = server_view_taken(s, &v->info->resources, v->resources)};
 }
 
-void show_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret) {
+void server_view_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret) {
     const struct demand *d = v->demand;
     *ret = (struct wire_demand_row){.tenant = v->tenant,
                                     .demand = {.pool = d->pool,
                                                .topic = d->topic,
-                                               .capabilities = show_names(s, &d->capabilities),
-                                               .labels = show_labels(s, &d->labels),
+                                               .capabilities = server_view_names(s, &d->capabilities),
+                                               .labels = server_view_labels(s, &d->labels),
                                                .cpu_milli = d->cpu_milli,
                                                .memory_bytes = d->memory_bytes,
                                                .gpus = d->gpus,
-                                               .resources = show_amounts(s, &d->resources),
-                                               .keys = show_names(s, &d->keys),
-                                               .rates = show_names(s, &d->rates)},
+                                               .resources = server_view_amounts(s, &d->resources),
+                                               .keys = server_view_names(s, &d->keys),
+                                               .rates = server_view_names(s, &d->rates)},
                                     .priority = (int64_t)v->priority - (int64_t)PRIORITY_NORMAL,
                                     .ready = v->ready,
                                     .more = v->more,
@@ -251,9 +252,9 @@ void show_demand(struct server *s, const struct demand_view *v, struct wire_dema
                                     .at_once = v->at_once};
 }
 
-void show_event(struct server *s, const struct effect *e, struct wire_event *ret) {
-    struct lens l = lens_of(s);
-    struct notice n;
-    notice_make(&l, e, &n);
+void server_view_event(struct server *s, const struct effect *e, struct wire_event *ret) {
+    struct state_view l = lens_of(s);
+    struct event_view n;
+    event_view_make(&l, e, &n);
     *ret = n.event;
 }

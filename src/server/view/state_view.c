@@ -8,13 +8,13 @@
 
 #define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
 
-struct slice lens_flow_name(const struct lens *l, flow_id id) {
+struct slice state_view_flow_name(const struct state_view *l, flow_id id) {
     char *text = arena_alloc(l->arena, FLOW_TEXT_BYTES);
     flow_text(l->shard, id, text);
     return slice_str(text);
 }
 
-struct slice lens_job_name(const struct lens *l, const struct job_view *v) {
+struct slice state_view_job_name(const struct state_view *l, const struct job_view *v) {
     size_t room = FLOW_TEXT_BYTES + v->name.len + 16;
     char *text = arena_alloc(l->arena, room);
     flow_text(l->shard, v->ref.flow, text);
@@ -30,21 +30,21 @@ static int64_t shown_ms(wall_time t) {
     return t.ms == TIME_NEVER ? 0 : t.ms;
 }
 
-static struct tlv_list labels_of(const struct lens *l, flow_id flow) {
+static struct tlv_list labels_of(const struct state_view *l, flow_id flow) {
     const struct label *labels = NULL;
-    uint32_t count = titan_run_labels(l->state, flow, l->arena, &labels);
+    uint32_t count = late_labels_get(l->state, flow, l->arena, &labels);
     struct wire_pair *pairs = ARENA_ARRAY(l->arena, struct wire_pair, count + 1);
     for (uint32_t i = 0; i < count; i++) pairs[i] = (struct wire_pair){labels[i].key, labels[i].value};
     return (struct tlv_list){pairs, count};
 }
 
-void lens_flow(const struct lens *l, const struct flow_view *v, struct wire_flow_view *ret) {
+void state_view_flow(const struct state_view *l, const struct flow_view *v, struct wire_flow_view *ret) {
     struct wire_amount *states = ARENA_ARRAY(l->arena, struct wire_amount, JOB_STATE_COUNT);
     uint32_t count = 0;
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++)
         if (v->by_state[i] > 0)
             states[count++] = (struct wire_amount){slice_str(job_state_word((enum job_state)i)), v->by_state[i]};
-    *ret = (struct wire_flow_view){.flow = lens_flow_name(l, v->id),
+    *ret = (struct wire_flow_view){.flow = state_view_flow_name(l, v->id),
                                    .name = v->name,
                                    .state = slice_str(flow_state_words[v->state]),
                                    .principal = v->principal,
@@ -60,7 +60,7 @@ void lens_flow(const struct lens *l, const struct flow_view *v, struct wire_flow
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
 }
 
-static struct tlv_list parents_of(const struct lens *l, const struct job_view *v) {
+static struct tlv_list parents_of(const struct state_view *l, const struct job_view *v) {
     uint32_t count = v->parent_count;
     uint32_t *ordinals = ARENA_ARRAY(l->arena, uint32_t, count ? count : 1);
     struct wire_name *list = ARENA_ARRAY(l->arena, struct wire_name, count ? count : 1);
@@ -82,7 +82,7 @@ static void show_usage(const struct rec_usage *u, struct wire_attempt_view *ret)
 }
 
 /* The last one's end is the job's own; the others are told with details only. */
-static void attempts_of(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
+static void attempts_of(const struct state_view *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
     struct attempt_view *list = NULL;
     uint32_t count = view_attempts(l->state, v->ref, l->arena, &list);
     const struct attempt_view *last = count > 0 && !list[count - 1].is_open ? &list[count - 1] : NULL;
@@ -114,7 +114,7 @@ static void attempts_of(const struct lens *l, const struct job_view *v, bool det
     ret->attempts = (struct tlv_list){shown, tries};
 }
 
-struct tlv_list lens_artifacts(const struct lens *l, struct slice artifacts) {
+struct tlv_list state_view_artifacts(const struct state_view *l, struct slice artifacts) {
     struct tlv_list files = view_artifacts(artifacts, l->arena);
     const struct rec_artifact *from = files.at;
     struct wire_kept *list = ARENA_ARRAY(l->arena, struct wire_kept, files.count ? files.count : 1);
@@ -122,7 +122,7 @@ struct tlv_list lens_artifacts(const struct lens *l, struct slice artifacts) {
     return (struct tlv_list){list, files.count};
 }
 
-static void items_of(const struct lens *l, const struct job_view *v, struct wire_job_view *ret) {
+static void items_of(const struct state_view *l, const struct job_view *v, struct wire_job_view *ret) {
     struct expansion_view x;
     if (!view_expansion(l->state, v->ref, &x)) return;
     ret->items = x.count;
@@ -131,11 +131,11 @@ static void items_of(const struct lens *l, const struct job_view *v, struct wire
     ret->items_bad = x.bad;
 }
 
-void lens_job(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
+void state_view_job(const struct state_view *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
     const struct options *o = v->options;
     struct worker_view worker;
     struct job_view root;
-    *ret = (struct wire_job_view){.job = lens_job_name(l, v),
+    *ret = (struct wire_job_view){.job = state_view_job_name(l, v),
                                   .state = slice_str(job_state_word(v->state)),
                                   .kind = slice_str(wire_job_kind_words[o->kind]),
                                   .attempt = v->attempt,
@@ -151,7 +151,7 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
     if (v->state == JOB_HELD && ret->reason.len == 0) ret->reason = view_trouble(l->state, v->ref, l->arena);
     items_of(l, v, ret);
     if (v->root != UINT32_MAX && view_job(l->state, (struct job_ref){v->ref.flow, v->root}, &root))
-        ret->root = lens_job_name(l, &root);
+        ret->root = state_view_job_name(l, &root);
     /* Output that is being judged is for those who judge it. */
     bool fits = details || v->result.len <= RESULT_SHORT;
     if (v->state != JOB_CHECKING && fits) {
@@ -159,18 +159,18 @@ void lens_job(const struct lens *l, const struct job_view *v, bool details, stru
         ret->result_hash = v->result_hash;
     }
     if (!details) return;
-    if (v->state != JOB_CHECKING) ret->artifacts = lens_artifacts(l, v->artifacts);
+    if (v->state != JOB_CHECKING) ret->artifacts = state_view_artifacts(l, v->artifacts);
     ret->parents = parents_of(l, v);
     ret->body = v->body;
     ret->body_hash = v->body_hash;
 }
 
-void lens_strip_node(struct wire_job_view *node) {
+void state_view_strip_node(struct wire_job_view *node) {
     node->result = node->result_hash = node->body = node->body_hash = (struct slice){0};
     node->artifacts = (struct tlv_list){0};
 }
 
-void lens_node(const struct lens *l, const struct job_view *v, struct wire_job_view *ret) {
-    lens_job(l, v, true, ret);
-    lens_strip_node(ret);
+void state_view_node(const struct state_view *l, const struct job_view *v, struct wire_job_view *ret) {
+    state_view_job(l, v, true, ret);
+    state_view_strip_node(ret);
 }

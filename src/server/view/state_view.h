@@ -7,20 +7,21 @@
 #include "view.h"
 #include "wire.h"
 
-struct lens {
+struct state_view {
     const struct state *state;
     uint32_t shard;
     struct arena *arena;
 };
 
-struct slice lens_flow_name(const struct lens *l, flow_id id);
-struct slice lens_job_name(const struct lens *l, const struct job_view *v);
-void lens_flow(const struct lens *l, const struct flow_view *v, struct wire_flow_view *ret);
-struct tlv_list lens_artifacts(const struct lens *l, struct slice artifacts); /* rec_artifacts as wire_kept */
-void lens_job(const struct lens *l, const struct job_view *v, bool details, struct wire_job_view *ret);
+struct slice state_view_flow_name(const struct state_view *l, flow_id id);
+struct slice state_view_job_name(const struct state_view *l, const struct job_view *v);
+void state_view_flow(const struct state_view *l, const struct flow_view *v, struct wire_flow_view *ret);
+struct tlv_list state_view_artifacts(const struct state_view *l,
+                                     struct slice artifacts); /* rec_artifacts as wire_kept */
+void state_view_job(const struct state_view *l, const struct job_view *v, bool details, struct wire_job_view *ret);
 /* As a node of its flow: what it waits for and its attempts, of the details. */
-void lens_node(const struct lens *l, const struct job_view *v, struct wire_job_view *ret);
+void state_view_node(const struct state_view *l, const struct job_view *v, struct wire_job_view *ret);
 /* Of what a job with details has, a node leaves out: what it runs and what it left. */
-void lens_strip_node(struct wire_job_view *node);
+void state_view_strip_node(struct wire_job_view *node);
 
 #endif

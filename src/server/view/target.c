@@ -7,7 +7,7 @@
 #define SCAN_MAX 65536u /* flows looked at for a beginning; more than these have it: say more */
 
 static bool is_visible(const struct session *n, const struct flow_view *v) {
-    if (jobtoken_is_confined(n)) return v->id.v == n->job.job.flow.v;
+    if (job_token_is_confined(n)) return v->id.v == n->job.job.flow.v;
     return n->who.tenant[0] == 0 || slice_eq(v->tenant, slice_str(n->who.tenant));
 }
 
@@ -116,7 +116,7 @@ enum err target_worker(struct server *s, const struct session *n, struct slice i
 
 bool target_service(struct server *s, const struct session *n, struct slice name, struct service_view *ret) {
     struct slice tenant = n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
-    return !jobtoken_is_confined(n) && view_service(server_state(s), tenant, name, ret);
+    return !job_token_is_confined(n) && view_service(server_state(s), tenant, name, ret);
 }
 
 enum err target_look(struct server *s, const struct session *n, struct slice text, struct target *ret,

@@ -24,7 +24,7 @@ static struct wire_attempt wire_attempt_of(const struct server *s, const struct 
 static struct slice children_left(struct server *s, struct job_ref ref) {
     struct slice list = {0};
     struct why ignored;
-    (void)!jobscope_children(s, ref, CHILDREN_MAX, CHILDREN_BYTES_MAX, &s->show, &list, &ignored);
+    (void)!job_scope_children(s, ref, CHILDREN_MAX, CHILDREN_BYTES_MAX, &s->frame_arena, &list, &ignored);
     return list;
 }
 
@@ -34,7 +34,7 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
     uint32_t count = view_parents(server_state(s), ref, ordinals, INPUTS_MAX);
     if (count > INPUTS_MAX) count = INPUTS_MAX;
     if (count == 0) return (struct tlv_list){0};
-    struct wire_input *list = ARENA_ARRAY(&s->show, struct wire_input, count);
+    struct wire_input *list = ARENA_ARRAY(&s->frame_arena, struct wire_input, count);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct job_view parent;
@@ -44,7 +44,7 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
         if (!left_result && parent.result.len == 0 && parent.artifacts.len == 0) continue;
         if (*ret_bytes + parent.result.len > INPUT_BYTES_MAX) parent.result.len = 0;
         *ret_bytes += parent.result.len + parent.artifacts.len + 64;
-        struct tlv_list artifacts = show_artifacts(s, parent.artifacts);
+        struct tlv_list artifacts = server_view_artifacts(s, parent.artifacts);
         list[kept++] = (struct wire_input){parent.name, parent.result, parent.result_hash, artifacts};
     }
     return (struct tlv_list){list, kept};
@@ -57,14 +57,14 @@ static bool runs_a_process(uint8_t kind) {
 
 /* A child of a foreach job: which of the items is its own, filled in. */
 static void fill_item(struct server *s, const struct job_view *job, struct wire_assignment *ret) {
-    struct wire_pair *env = ARENA_ARRAY(&s->show, struct wire_pair, 2);
-    char *index = arena_alloc(&s->show, 16);
+    struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, 2);
+    char *index = arena_alloc(&s->frame_arena, 16);
     struct slice item = {0};
     struct why why = {{0}};
     snprintf(index, 16, "%u", job->item);
-    enum err e = jobscope_child(s, job, &s->show, &ret->body, &item, &why);
+    enum err e = job_scope_child(s, job, &s->frame_arena, &ret->body, &item, &why);
     if (e != ERR_OK) {
-        ret->refusal = arena_slice(&s->show, slice_str(why.text));
+        ret->refusal = arena_slice(&s->frame_arena, slice_str(why.text));
         ret->body = (struct slice){0}; /* for workers that do not know of refusals: there is nothing to run */
     }
     env[0] = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
@@ -80,7 +80,7 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
     (void)view_flow(server_state(s), a->job.flow, &flow);
     *ret = (struct wire_assignment){.attempt = wire_attempt_of(s, a),
                                     .fence = a->fence,
-                                    .job = show_job_name(s, job),
+                                    .job = server_view_job_name(s, job),
                                     .kind = job->options->kind,
                                     .body = job->body,
                                     .tenant = flow.tenant,
@@ -93,14 +93,14 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
                                     .gpus = job->options->demand.gpus,
                                     .memory_bytes = job->options->demand.memory_bytes};
     if (runs_a_process(job->options->kind) || job->options->calls) {
-        char *token = arena_alloc(&s->show, JOBTOKEN_BYTES);
-        jobtoken_make(s, a, token);
+        char *token = arena_alloc(&s->frame_arena, JOB_TOKEN_BYTES);
+        job_token_make(s, a, token);
         ret->token = slice_str(token);
-        bytes += JOBTOKEN_BYTES;
+        bytes += JOB_TOKEN_BYTES;
     }
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
     if (job->item != UINT32_MAX) fill_item(s, job, ret);
-    if (job->options->calls) errand_fill(s, a, job, ret);
+    if (job->options->calls) external_step_fill(s, a, job, ret);
     return bytes + 256 + ret->body.len + job->constraints.len;
 }
 
@@ -108,7 +108,7 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
 void assign_flush(struct server *s, struct session *n) {
     uint32_t at = 0, total = n->assigns.count;
     while (at < total) {
-        struct wire_assignment *list = ARENA_ARRAY(&s->show, struct wire_assignment, total - at);
+        struct wire_assignment *list = ARENA_ARRAY(&s->frame_arena, struct wire_assignment, total - at);
         uint32_t count = 0;
         size_t bytes = 0;
         for (; at < total && bytes < ASSIGN_FRAME_BYTES; at++) {
@@ -129,7 +129,7 @@ static uint32_t kill_grace_ms(struct server *s, struct job_ref ref) {
     struct wire_run run;
     struct why ignored;
     bool has = view_job(server_state(s), ref, &job) &&
-               tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &s->show, &run, &ignored) == ERR_OK;
+               tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &ignored) == ERR_OK;
     return has && run.kill_grace_ms != 0 ? run.kill_grace_ms : (uint32_t)s->limits->kill_grace_ms;
 }
 
@@ -156,13 +156,13 @@ void assign_effect(struct server *s, const struct effect *e) {
         stop(s, n, e);
         return;
     }
-    deploylog_assigned(s, e->as.attempt.job.flow);
+    deploy_log_assigned(s, e->as.attempt.job.flow);
     if (n->assigns.count == 0) *(conn_id *)vec_push(&s->with_assigns) = n->conn;
     *(struct attempt_effect *)vec_push(&n->assigns) = e->as.attempt;
 }
 
 void assign_flush_all(struct server *s) {
-    arena_reset(&s->show);
+    arena_reset(&s->frame_arena);
     for (uint32_t i = 0; i < s->with_assigns.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&s->with_assigns, i));
         if (n != NULL && n->assigns.count > 0) assign_flush(s, n);

@@ -66,7 +66,7 @@ static void tell_row(void *ctx, const struct demand_view *v) {
     if (v->at_once) t->m.need_milli += ((uint64_t)v->ready * 1000 + v->at_once - 1) / v->at_once;
     if (t->m.since_ms == 0 || v->since.ms < t->m.since_ms) t->m.since_ms = v->since.ms;
     if (t->m.rows.count < WIRE_DEMAND_ROWS_MAX)
-        show_demand(t->s, v, &rows[t->m.rows.count++]);
+        server_view_demand(t->s, v, &rows[t->m.rows.count++]);
     else
         t->m.rows_left++;
 }
@@ -84,18 +84,18 @@ static void tell_worker(void *ctx, const struct demand_worker *w) {
     workers[t->m.workers.count++] = (struct wire_demand_worker){w->id, w->slots, w->active, w->draining, w->served};
 }
 
-/* In s->show. */
+/* In s->frame_arena. */
 static struct wire_demands look(struct server *s, const struct watcher *w) {
     struct telling t = {.s = s};
     struct demand_query query = {.kind = w->has_kind ? &w->kind : NULL, .tenant = w->tenant};
     const struct state *state = server_state(s);
     const struct live *live = engine_live(s->engine);
-    arena_reset(&s->show);
-    t.m.rows.at = ARENA_ARRAY(&s->show, struct wire_demand_row, WIRE_DEMAND_ROWS_MAX);
+    arena_reset(&s->frame_arena);
+    t.m.rows.at = ARENA_ARRAY(&s->frame_arena, struct wire_demand_row, WIRE_DEMAND_ROWS_MAX);
     view_demand(state, live, s->limits, &query, tell_row, &t);
     if (!w->has_kind) return t.m;
     view_demand_workers(state, live, &w->kind, count_worker, &t);
-    t.m.workers.at = ARENA_ARRAY(&s->show, struct wire_demand_worker, t.workers_most + 1);
+    t.m.workers.at = ARENA_ARRAY(&s->frame_arena, struct wire_demand_worker, t.workers_most + 1);
     view_demand_workers(state, live, &w->kind, tell_worker, &t);
     return t.m;
 }
@@ -135,7 +135,7 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
         struct wire_demand_watch own;
         struct frame f = {.opcode = r->op, .body = arena_slice(&birth, r->body)};
         ENSURE(wire_take(&f, &birth, &own, why) == ERR_OK);
-        struct worker_info given = ask_worker_info(s, &birth, &own.kind);
+        struct worker_info given = req_worker_info(s, &birth, &own.kind);
         given.tenant = own_words(&birth, stream_tenant(r->session)); /* as if it attached here */
         if (view_demand_kind(s->limits, &given, &birth, &w->kind, why) != ERR_OK) {
             arena_fini(&birth);
@@ -191,7 +191,7 @@ static void watcher_send(struct server *s, struct watcher *w) {
     w->waiting = NULL;
 }
 
-void demand_turn(struct server *s) {
+void demand_step(struct server *s) {
     struct demands *d = &s->demands;
     if (d->watchers.count == 0) return;
     uint64_t lsn = engine_lsn(s->engine);

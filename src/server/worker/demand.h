@@ -22,7 +22,7 @@ struct demands {
 void demand_init(struct server *s);
 void demand_fini(struct server *s);
 void demand_watch(struct server *s, struct request *r);
-void demand_turn(struct server *s);   /* at the end of a pass */
+void demand_step(struct server *s);    /* at the end of a pass */
 int64_t demand_next(struct server *s); /* when one is due though nothing happens */
 bool demand_stop(struct server *s, conn_id conn, uint32_t request);
 void demand_forget(struct server *s, conn_id conn);

@@ -45,7 +45,7 @@ static enum err what_of(const struct server *s, const struct wire_worker_start *
                         struct why *why) {
     const struct wire_pair *labels = m->labels.at;
     *ret = (struct server_launch){.slots = m->slots == 0 ? SLOTS_STANDARD : m->slots, .label_count = m->labels.count};
-    if (s->world.launch == NULL || s->world.aside == NULL)
+    if (s->world.launch == NULL || s->world.background == NULL)
         return why_set(why, ERR_FORBIDDEN,
                        "this server starts no workers: start it with --may-start-workers yes, or by reeve up");
     if (ret->slots > (uint64_t)s->limits->worker_slots_max)
@@ -64,7 +64,7 @@ static enum err what_of(const struct server *s, const struct wire_worker_start *
     return ERR_OK;
 }
 
-void ask_launch(struct server *s, struct request *r) {
+void req_launch(struct server *s, struct request *r) {
     struct server_launch what;
     struct why why = {{0}};
     enum err e = what_of(s, r->message, &what, &why);
@@ -76,7 +76,7 @@ void ask_launch(struct server *s, struct request *r) {
     arena_init(&birth, sizeof(struct launch_wait) + 64, sizeof(struct launch_wait) + 4096);
     struct launch_wait *w = ARENA_NEW(&birth, struct launch_wait);
     *w = (struct launch_wait){.birth = birth, .server = s, .conn = r->session->conn, .request = r->id, .what = what};
-    if (s->world.aside->ops->start(s->world.aside, work, done, w)) {
+    if (s->world.background->ops->start(s->world.background, work, done, w)) {
         s->launches++;
         return;
     }

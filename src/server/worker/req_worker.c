@@ -45,7 +45,7 @@ static struct tlv_list titan_capabilities(struct arena *a, const struct wire_wor
     return all;
 }
 
-struct worker_info ask_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w) {
+struct worker_info req_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w) {
     struct label *labels = ARENA_ARRAY(a, struct label, w->labels.count + 1);
     struct resource *resources = ARENA_ARRAY(a, struct resource, w->resources.count + 1);
     const struct wire_pair *pairs = w->labels.at;
@@ -104,7 +104,7 @@ static enum err check_certified(const struct server *s, const struct session *n,
         name, SLICE_FMT(worker), name);
 }
 
-void ask_attach(struct server *s, struct request *r) {
+void req_attach(struct server *s, struct request *r) {
     const struct wire_attach *m = r->message;
     struct session *n = r->session;
     struct command cmd = {.kind = CMD_ATTACH};
@@ -130,7 +130,7 @@ void ask_attach(struct server *s, struct request *r) {
                                         .phase = (enum held_phase)held[i].phase};
     cmd.as.attach = (struct cmd_attach){.worker = m->worker,
                                         .incarnation = m->incarnation,
-                                        .info = ask_worker_info(s, r->arena, &m->info),
+                                        .info = req_worker_info(s, r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
     cmd.as.attach.info.tenant = stream_tenant(n);
@@ -149,7 +149,7 @@ void ask_attach(struct server *s, struct request *r) {
     server_command(s, r->session->conn, 0, &beat);
 }
 
-void ask_heartbeat(struct server *s, struct request *r) {
+void req_heartbeat(struct server *s, struct request *r) {
     const struct wire_heartbeat *m = r->message;
     struct command cmd = {.kind = CMD_HEARTBEAT};
     cmd.as.worker = load_of(r->session, &m->load);
@@ -159,13 +159,13 @@ void ask_heartbeat(struct server *s, struct request *r) {
     call_command(s, r, c, 0, &cmd);
 }
 
-void ask_credit(struct server *s, struct request *r) {
+void req_credit(struct server *s, struct request *r) {
     struct command cmd = {.kind = CMD_HEARTBEAT};
     cmd.as.worker = load_of(r->session, r->message);
     server_command(s, r->session->conn, 0, &cmd);
 }
 
-void ask_detach(struct server *s, struct request *r) {
+void req_detach(struct server *s, struct request *r) {
     struct command cmd = {.kind = CMD_DETACH};
     cmd.as.worker =
         (struct cmd_worker){.worker = bytes_slice(r->session->worker), .incarnation = r->session->incarnation};
@@ -187,7 +187,7 @@ static struct cmd_attempt attempt_of(const struct session *n, const struct wire_
                                 .attempt = a->attempt};
 }
 
-void ask_started(struct server *s, struct request *r) {
+void req_started(struct server *s, struct request *r) {
     const struct wire_attempts *m = r->message;
     const struct wire_attempt *list = m->attempts.at;
     for (uint32_t i = 0; i < m->attempts.count; i++) {
@@ -197,7 +197,7 @@ void ask_started(struct server *s, struct request *r) {
     }
 }
 
-void ask_progress(struct server *s, struct request *r) {
+void req_progress(struct server *s, struct request *r) {
     const struct wire_progress *m = r->message;
     const struct wire_progress_item *list = m->items.at;
     for (uint32_t i = 0; i < m->items.count; i++) {
@@ -209,7 +209,7 @@ void ask_progress(struct server *s, struct request *r) {
     }
 }
 
-void ask_health(struct server *s, struct request *r) {
+void req_health(struct server *s, struct request *r) {
     const struct wire_health *m = r->message;
     const struct wire_health_item *list = m->items.at;
     for (uint32_t i = 0; i < m->items.count; i++) {
@@ -235,7 +235,7 @@ static enum err logs_ticket(struct server *s, struct session *n, const struct wi
         struct log_state log;
         /* Of an attempt that is no longer its own no log was taken: the engine refuses the end, and all is said. */
         if (ends[i].log_bytes == 0 || !stream_log_is_own(s, n, a)) continue;
-        joblogs_state(s->vault.logs, &key, &log);
+        joblogs_state(s->store.logs, &key, &log);
         if (log.end < ends[i].log_bytes) {
             stream_log_mark(n, &key, &log);
             stream_log_ack(s, n);
@@ -252,7 +252,7 @@ static bool is_stored(struct server *s, const struct session *n, struct slice ha
     blob_hash h;
     if (hash.len != DIGEST_BYTES) return false;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    return blobs_touch(s->vault.blobs, stream_tenant(n), &h);
+    return blobs_touch(s->store.blobs, stream_tenant(n), &h);
 }
 
 /* What it leaves as blobs must be here before its end is recorded. A worker that was away for longer than they wait
@@ -297,13 +297,13 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
         a->ended_ago_ms = w->ended_ago_ms;
         a->usage = (struct rec_usage){w->cpu_ms, w->memory_bytes_max, w->throttled_ms, w->hit, w->hit_count, w->unkept};
         take_leavings(s, r, w, a);
-        errand_ended(s, r->arena, a);
+        external_step_ended(s, r->arena, a);
         c->parts[i].attempt = w->attempt;
         call_command(s, r, c, i, &cmd);
     }
 }
 
-void ask_done(struct server *s, struct request *r) {
+void req_done(struct server *s, struct request *r) {
     const struct wire_done *m = r->message;
     struct why why = {{0}};
     uint64_t ticket = 0;
@@ -324,8 +324,8 @@ void ask_done(struct server *s, struct request *r) {
     *h = (struct held_done){r->session->conn, r->id, bytes_new(r->body), ticket};
 }
 
-void ask_done_again(struct server *s) {
-    uint64_t durable = joblogs_durable(s->vault.logs);
+void req_done_again(struct server *s) {
+    uint64_t durable = joblogs_durable(s->store.logs);
     struct vec waiting = s->held_dones;
     vec_init(&s->held_dones, sizeof(struct held_done));
     for (uint32_t i = 0; i < waiting.count; i++) {

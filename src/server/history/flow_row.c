@@ -1,5 +1,5 @@
-/* history_row.c: see history_row.h. */
-#include "history_row.h"
+/* flow_row.c: see flow_row.h. */
+#include "flow_row.h"
 
 #include <stdio.h>
 
@@ -11,20 +11,20 @@
 #define ERRORS_TEXT_BYTES 4096u
 #define PART_BYTES ((size_t)8 << 20) /* a part with so much has no more jobs, so that one fits a frame */
 
-void row_init(struct row *r) {
-    *r = (struct row){0};
+void flow_row_init(struct flow_row *r) {
+    *r = (struct flow_row){0};
     buf_init(&r->message, MESSAGE_BYTES_MAX);
     buf_init(&r->jobs, JOBS_TEXT_BYTES);
     buf_init(&r->errors, ERRORS_TEXT_BYTES);
 }
 
-void row_fini(struct row *r) {
+void flow_row_fini(struct flow_row *r) {
     buf_fini(&r->message);
     buf_fini(&r->jobs);
     buf_fini(&r->errors);
 }
 
-void row_begin(struct row *r, flow_id flow, uint64_t lsn) {
+void flow_row_begin(struct flow_row *r, flow_id flow, uint64_t lsn) {
     r->flow = flow;
     r->lsn = lsn;
     r->next = r->part = 0;
@@ -39,7 +39,7 @@ static void put_line(struct buf *b, struct slice text) {
     buf_put_u8(b, '\n');
 }
 
-static void put_words(struct row *r, struct slice name, const struct wire_job_view *v) {
+static void put_words(struct flow_row *r, struct slice name, const struct wire_job_view *v) {
     put_line(&r->jobs, name);
     if (slice_eq(v->cause, SLICE("upstream"))) return; /* the root says it */
     put_line(&r->errors, v->reason);
@@ -49,16 +49,16 @@ static void put_words(struct row *r, struct slice name, const struct wire_job_vi
     put_line(&r->errors, end[0] != 0 ? slice_str(end) : v->cause);
 }
 
-bool row_part(struct row *r, const struct lens *l, struct history_part *ret) {
+bool flow_row_part(struct flow_row *r, const struct state_view *l, struct history_part *ret) {
     struct flow_view flow;
     struct job_view job;
     ENSURE(view_flow(l->state, r->flow, &flow));
     uint32_t left = flow.job_count - r->next, count = 0;
-    uint32_t most = left < ROW_PART_JOBS ? left : ROW_PART_JOBS;
+    uint32_t most = left < FLOW_ROW_PART_JOBS ? left : FLOW_ROW_PART_JOBS;
     struct wire_job_view *list = ARENA_ARRAY(l->arena, struct wire_job_view, most + 1);
     for (size_t bytes = 0; count < most && bytes < PART_BYTES; count++) {
         ENSURE(view_job(l->state, (struct job_ref){r->flow, r->next + count}, &job));
-        lens_job(l, &job, true, &list[count]);
+        state_view_job(l, &job, true, &list[count]);
         put_words(r, job.name, &list[count]);
         bytes += job.body.len + job.result.len;
     }
@@ -71,11 +71,11 @@ bool row_part(struct row *r, const struct lens *l, struct history_part *ret) {
     return r->next == flow.job_count;
 }
 
-void row_head(struct row *r, const struct lens *l, struct history_row *ret) {
+void flow_row_head(struct flow_row *r, const struct state_view *l, struct history_row *ret) {
     struct flow_view flow;
     struct wire_flow_view head;
     ENSURE(view_flow(l->state, r->flow, &flow));
-    lens_flow(l, &flow, &head);
+    state_view_flow(l, &flow, &head);
     head.archived = true;
     buf_clear(&r->message);
     tlv_encode(&wire_flow_view_desc, &head, &r->message);
