@@ -22,6 +22,7 @@ declare -A rule=(
     [store]="base port store"
     [history]="base history port store"
     [server]="base calendar core eval journal mcp port proto server spec store"
+    [assembly]="assembly base calendar core eval journal mcp port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
@@ -109,6 +110,12 @@ check "$([[ $layer_count == "${#rule[@]}" ]] && echo true || echo false)" "every
 # One include path may see several rooms, so a name stands for one header.
 twice=$(find src sim tests/lib -name '*.h' -printf '%f\n' | sort | uniq -d)
 check "$([[ -z $twice ]] && echo true || echo false)" "no two headers have the same name${twice:+: $twice}"
+
+# Which shard something belongs to is the resolver's business (server_shard); the server that is being made sets it.
+readers=$(grep -rnE --include='*.[ch]' -e '->shard\b' src/server src/dialect src/assembly | grep -vE 'r->shard|loading|\(sink\)' || true)
+resolver=$(grep -c 'server_impl\.h:' <<<"$readers" || true)
+others=$(grep -vE '^src/server/loop/(server_impl\.h|server\.c):' <<<"$readers" || true)
+check "$([[ $resolver == 1 && -z $others ]] && echo true || echo false)" "nobody but the resolver reads the shard of a server${others:+: $others}"
 
 # Libraries of the system belong to one layer each; headers of the system are visible to all, so this is by reading.
 others=$(grep -rl --include='*.[ch]' '<sqlite3\.h>' src | grep -v '^src/history/' || true)

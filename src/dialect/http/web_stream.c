@@ -1,6 +1,7 @@
 /* web_stream.c: see web_stream.h. */
 #include "web_stream.h"
 
+#include "event_blocks.h"
 #include "http_out.h"
 #include "panic.h"
 #include "session.h"

@@ -4,6 +4,7 @@
 #ifndef REEVE_WEB_STREAM_H
 #define REEVE_WEB_STREAM_H
 
+#include "event_blocks.h"
 #include "server_impl.h"
 
 /* Whether the request may become one, and which; else it was answered. */

@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base64.h"
+#include "blob.h"
 #include "session.h"
+#include "stream.h"
 #include "titan_files.h"
 #include "titan_flow.h"
 #include "titan_gates.h"

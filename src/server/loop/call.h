@@ -22,7 +22,7 @@ void call_show(struct server *s, const struct request *r, enum wire_op op, const
 /* A call with one part that is refused; for requests that found out before they opened one. */
 void call_fail(struct server *s, const struct request *r, enum err e, const char *text);
 
-void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct reply *reply);
-void call_free_all(struct server *s);
+void call_answered(struct shard *h, uint64_t token, uint64_t lsn, const struct reply *reply);
+void call_free_all(struct shard *h);
 
 #endif

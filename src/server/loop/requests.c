@@ -2,12 +2,16 @@
 #include "requests.h"
 
 #include "callback.h"
+#include "demand.h"
+#include "event_ring.h"
 #include "flow_events.h"
 #include "job_token.h"
 #include "orion_session.h"
 #include "panic.h"
 #include "playground.h"
 #include "route.h"
+#include "stream.h"
+#include "subscribers.h"
 #include "target.h"
 #include "titan_session.h"
 
@@ -163,7 +167,7 @@ static enum err (*const names_checks[NAMES_COUNT])(struct server *s, const struc
 enum err request_may(const struct server *s, const struct session *n, uint8_t opcode, struct why *why) {
     const struct request_row *row = request_row(opcode);
     if (row == NULL) return why_set(why, ERR_UNSUPPORTED, "%s is no request", wire_word(opcode));
-    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(s->engine).ms)
+    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(server_shard(s)->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
     if (!role_may(n->who.roles, opcode))
         return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(opcode));

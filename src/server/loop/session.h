@@ -13,11 +13,6 @@ struct session *session_of_worker(const struct server *s, uint32_t number);
 void session_worker_add(struct server *s, struct session *n, uint32_t number);
 void session_worker_remove(struct server *s, struct session *n); /* nothing if it is none */
 
-/* Ends what has not said hello in time; when the next one is due. */
-int64_t session_expire(struct server *s);
-/* Tells the engine of sessions that ended. Inside a pass. */
-void session_tell_gone(struct server *s);
-
 /* Puts one frame on the wire. What was gathered for a worker goes out before, so that order is kept. */
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
                   const void *message);
