@@ -112,7 +112,7 @@ twice=$(find src sim tests/lib -name '*.h' -printf '%f\n' | sort | uniq -d)
 check "$([[ -z $twice ]] && echo true || echo false)" "no two headers have the same name${twice:+: $twice}"
 
 # Which shard something belongs to is the resolver's business (server_shard); the server that is being made sets it.
-readers=$(grep -rnE --include='*.[ch]' -e '->shard\b' src/server src/dialect src/assembly | grep -vE 'r->shard|loading|\(sink\)' || true)
+readers=$(grep -rnE --include='*.[ch]' -e '\bs->shard\b' src/server src/dialect src/assembly | grep -v 'reads s->shard')
 resolver=$(grep -c 'server_impl\.h:' <<<"$readers" || true)
 others=$(grep -vE '^src/server/loop/(server_impl\.h|server\.c):' <<<"$readers" || true)
 check "$([[ $resolver == 1 && -z $others ]] && echo true || echo false)" "nobody but the resolver reads the shard of a server${others:+: $others}"
