@@ -37,7 +37,7 @@ struct writer_result {
     struct why why;    /* empty when durable */
 };
 
-/* `j` is a file engine's journal, acquired, and stays the caller's. Not threaded: what is handed over waits until the
+/* `j` is acquired and stays the caller's. Not threaded: what is handed over waits until the
  * owner calls writer_step, which is how a simulator has the two threads' work done when it likes; there is no fd. */
 CHECKED enum err writer_open(struct journal *j, bool threaded, struct writer **ret, struct why *why);
 bool writer_step(struct writer *w); /* one thing that a thread would do; false: there is none */

@@ -229,8 +229,7 @@ static void every_call_of_packing_fails_once(void **state) {
 static void check_content(struct simdisk *s) {
     struct journal_fixture l;
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
-    l.options.read_only = 1;
-    assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
+    assert_int_equal(file_reader(l.disk, &l.journal, &l.why), ERR_OK);
     assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, 27);
     journal_fixture_stop(&l);

@@ -113,7 +113,7 @@ static void what_was_written_can_be_inspected(void **state) {
     assert_int_equal(r.last_lsn, b.head.lsn);
     assert_int_equal(r.batch_count, b.rig.batches.count);
     assert_false(r.sealed);
-    assert_int_equal(file_seal(b.journal, &b.why), ERR_OK);
+    assert_int_equal(b.journal->ops->seal(b.journal, &b.why), ERR_OK);
     assert_int_equal(inspect_verify(b.tmp.disk, &r, &b.why), ERR_OK);
     assert_true(r.sealed);
     struct lines l = {.sink = {lines_more}};
@@ -148,7 +148,7 @@ static void the_past_can_be_visited_across_snapshots(void **state) {
     }
     assert_true(packed > 0); /* so the way back leads through packed segments */
     struct snapshot_info info;
-    assert_int_equal(b.journal->ops->snapshot_get(b.journal, &info, NULL, &b.why), ERR_OK);
+    assert_int_equal(b.journal->ops->snapshot_get(b.journal, 0, &info, NULL, &b.why), ERR_OK);
     assert_true(info.lsn > 0);
     for (uint32_t i = 0; i < 8; i++) {
         struct fold f;
@@ -181,7 +181,7 @@ static void a_child_compacts_while_the_parent_appends(void **state) {
         } while (!oschild_ended(&child, &code));
         assert_int_equal(code, 0);
         struct snapshot_info info = {0};
-        assert_int_equal(b.journal->ops->snapshot_get(b.journal, &info, NULL, &b.why), ERR_OK);
+        assert_int_equal(b.journal->ops->snapshot_get(b.journal, 0, &info, NULL, &b.why), ERR_OK);
         assert_true(info.lsn > 0);
         assert_int_equal(b.journal->ops->trim(b.journal, info.lsn, &b.why), ERR_OK);
         check_head(&b);

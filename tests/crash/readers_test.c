@@ -131,7 +131,7 @@ static void bench_make(struct bench *b) {
         assert_ok(compact_run(b->disk, &o, &r, &b->why));
         assert_ok(r.archive_err);
         assert_ok(b->journal->ops->trim(b->journal, 0, &b->why));
-        assert_ok(file_prepare(b->journal, &b->why));
+        assert_ok(b->journal->ops->prepare(b->journal, &b->why));
     }
     owner_stop(b);
 }
@@ -226,15 +226,14 @@ static enum err batch_count(void *ctx, const struct batch *b, struct why *why) {
 }
 
 static enum err reading(struct bench *b, uint64_t least) {
-    struct file_options o = {.segment_bytes = SEGMENT, .archive_days = DAYS, .read_only = true};
     struct journal *j;
     struct snapshot_info info;
     uint64_t last = 0;
-    enum err e = file_open(b->disk, &b->clock.clock, &o, &j, &b->why);
+    enum err e = file_reader(b->disk, &j, &b->why);
     if (e != ERR_OK) return e;
-    e = j->ops->snapshot_get(j, &info, NULL, &b->why);
+    e = j->ops->snapshot_get(j, 0, &info, NULL, &b->why);
     if (e == ERR_OK) assert_true(info.lsn > 0);
-    if (e == ERR_OK) e = j->ops->read(j, 0, batch_count, &last, &b->why);
+    if (e == ERR_OK) e = j->ops->read(j, 0, UINT64_MAX, batch_count, &last, &b->why);
     if (e == ERR_OK) assert_true(last >= least);
     j->ops->close(j);
     return e;
@@ -266,7 +265,7 @@ static void prepare(struct bench *b, const struct bench *from, bool beside) {
     bench_copy(b, from);
     owner_start(b);
     owner_write(b, rig.batches.count * 5 / 8);
-    assert_ok(file_prepare(b->journal, &b->why)); /* a spare that is seen blank and used a moment later */
+    assert_ok(b->journal->ops->prepare(b->journal, &b->why)); /* a spare that is seen blank and used a moment later */
     if (!beside) owner_stop(b);
 }
 
@@ -317,7 +316,7 @@ static void owner_works(void *ctx) {
     struct bench *b = ctx;
     struct why why;
     owner_write(b, rig.batches.count * 7 / 8); /* through the spare and into further segments */
-    assert_ok(file_seal(b->journal, &why));
+    assert_ok(b->journal->ops->seal(b->journal, &why));
     for (uint32_t i = 0; i < 3; i++) { /* the middle snapshot goes with the last trim */
         struct compact_report r;
         b->clock.ms += 60 * 1000;

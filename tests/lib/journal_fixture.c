@@ -61,7 +61,7 @@ static enum err batch_in(void *ctx, const struct batch *b, struct why *why) {
 enum err journal_fixture_read(struct journal_fixture *l, uint64_t from_lsn) {
     l->read_lsn = from_lsn > 0 ? from_lsn - 1 : 0;
     l->read_count = 0;
-    return l->journal->ops->read(l->journal, from_lsn, batch_in, l, &l->why);
+    return l->journal->ops->read(l->journal, from_lsn, UINT64_MAX, batch_in, l, &l->why);
 }
 
 struct snap_sink {
@@ -82,7 +82,7 @@ static enum err snap_more(struct byte_sink *s, const void *from, size_t len, str
 
 static enum err snapshot_check(struct journal_fixture *l, struct snapshot_info *ret) {
     struct snap_sink k = {.sink = {snap_more}};
-    enum err e = l->journal->ops->snapshot_get(l->journal, ret, &k.sink, &l->why);
+    enum err e = l->journal->ops->snapshot_get(l->journal, 0, ret, &k.sink, &l->why);
     if (e == ERR_OK && ret->lsn > 0) ENSURE(is_fill(k.bytes, k.len, ret->lsn));
     free(k.bytes);
     return e;
@@ -90,16 +90,17 @@ static enum err snapshot_check(struct journal_fixture *l, struct snapshot_info *
 
 enum err journal_fixture_start(struct journal_fixture *l) {
     struct snapshot_info info = {0};
-    enum err e = file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
+    enum err e = l->reads ? file_reader(l->disk, &l->journal, &l->why)
+                          : file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
     if (e != ERR_OK) {
         l->journal = NULL;
         return e;
     }
     e = snapshot_check(l, &info);
     if (e == ERR_OK) e = journal_fixture_read(l, info.lsn + 1);
-    if (e == ERR_OK && !l->options.read_only) e = l->journal->ops->acquire(l->journal, 0, &l->head, &l->why);
+    if (e == ERR_OK && !l->reads) e = l->journal->ops->acquire(l->journal, 0, &l->head, &l->why);
     if (e != ERR_OK) journal_fixture_stop(l);
-    if (e == ERR_OK && !l->options.read_only) ENSURE(l->head.lsn == l->read_lsn);
+    if (e == ERR_OK && !l->reads) ENSURE(l->head.lsn == l->read_lsn);
     return e;
 }
 

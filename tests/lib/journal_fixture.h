@@ -17,6 +17,7 @@ struct journal_fixture {
     struct disk *disk;
     struct journal_fixture_clock clock;
     struct file_options options;
+    bool reads; /* start opens a reader and acquires nothing */
     struct journal *journal;
     struct journal_head head;
     uint64_t read_lsn;    /* last record handed out by the last reading */

@@ -23,6 +23,6 @@ void rigdisk_write(const struct fixture *r, struct disk *to, uint64_t segment_by
         b.epoch = head.epoch;
         if (j->ops->append(j, head.epoch, b.first_lsn - 1, &b, &why) != JOURNAL_DURABLE) PANIC("not durable");
     }
-    ENSURE(file_seal(j, &why) == ERR_OK);
+    ENSURE(j->ops->seal(j, &why) == ERR_OK);
     j->ops->close(j);
 }

@@ -39,7 +39,7 @@ static void *busybody_main(void *arg) {
     uint64_t last = 0;
     while (!b->stop) {
         uint64_t lsn = b->durable, space;
-        must(file_space(b->lab.journal, &space, &b->lab.why), &b->lab.why);
+        must(b->lab.journal->ops->space(b->lab.journal, &space, &b->lab.why), &b->lab.why);
         if (lsn < last + 100) continue;
         last = lsn;
         must(journal_fixture_snapshot(&b->lab, lsn, 3000), &b->lab.why);
@@ -90,7 +90,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
             assert_int_equal(done.last_lsn, lsn);
             l.head.lsn = lsn;
             b.durable = lsn;
-            if (i % 500 == 499) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
+            if (i % 500 == 499) assert_int_equal(l.journal->ops->seal(l.journal, &l.why), ERR_OK);
             if (test_random_below(&r, 20) == 0) {
                 assert_true(writer_idle(w));
                 assert_false(writer_idle(w)); /* in flight */
@@ -277,7 +277,7 @@ static void failures_beside_the_loop_are_met_again(void **state) {
     writer_chore(w, errand_run, &errands); /* segments go first: when this is done the spare was tried */
     struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
     while (!writer_chore_take(w)) assert_int_equal(poll(&p, 1, 30000), 1);
-    assert_true(file_wants_prepare(l.journal));
+    assert_true(l.journal->ops->wants_prepare(l.journal));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
     (void)signal(SIGXFSZ, old);
     append_one(&l, w, true);

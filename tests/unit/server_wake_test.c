@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osloop.h"
@@ -33,7 +34,11 @@ static void a_word_that_comes_late_is_read(void **state) {
     assert_int_equal(osloop_open(8, &loop, &why), ERR_OK);
     struct server_world world = {
         .disk = t.disk, .clock = osclock(), .hasher = osdigest(), .net = osloop_net(loop), .log = log_nothing};
-    struct server_options o = {.build = "test", .segment_bytes = 1 << 20, .uid = getuid()};
+    struct server_options o = {.build = "test", .uid = getuid()};
+    struct file_options journal;
+    file_options_default(&journal);
+    journal.segment_bytes = 1 << 20;
+    assert_int_equal(file_open(t.disk, osclock(), &journal, &world.journal, &why), ERR_OK);
     limits_default(&o.limits);
     assert_int_equal(server_open(&world, &o, &s, &why), ERR_OK);
     server_fds(s, &fds[0], &fds[1]);

@@ -24,7 +24,10 @@ struct file {
     struct disk *disk;
     struct clock *clock;
     struct file_options options;
-    bool acquired;
+    bool is_reader;
+    bool locked;   /* LOCK is ours */
+    bool acquired; /* its tail can be appended to */
+    bool lost;     /* acquired, but fenced since */
     atomic_bool dead;
     uint32_t shard;
     uint64_t epoch;
@@ -56,7 +59,11 @@ CHECKED enum err keep_adopt_spare(struct file *f, struct why *why);
 
 enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, struct byte_source *from,
                            struct why *why);
-enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why);
+enum err keep_snapshot_get(struct journal *j, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
+                           struct why *why);
 enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why);
+enum err keep_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why);
+bool keep_wants_prepare(struct journal *j);
+enum err keep_prepare(struct journal *j, struct why *why);
 
 #endif

@@ -36,7 +36,6 @@
 #define FULL_RETRY_MS 200
 #define ROOM_MS 50
 #define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
-#define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define VAULT_RETRY_MS 1000
 #define CLOCK_LOOK_MS 30000 /* by then it is noticed that the wall clock jumped, if anything waits for a time */
@@ -97,7 +96,7 @@ static uint64_t journal_room(struct server *s) {
     bool old = s->now_ms >= s->room_ms + ROOM_MS || s->room_ms == 0;
     if (old || s->room_bytes < ROOM_LOW_BYTES) {
         s->room_ms = s->now_ms;
-        if (file_space(s->journal, &s->room_bytes, &why) != ERR_OK) s->room_bytes = 0;
+        if (s->journal->ops->space(s->journal, &s->room_bytes, &why) != ERR_OK) s->room_bytes = 0;
     }
     return s->room_bytes;
 }
@@ -223,8 +222,8 @@ static void append_ended(struct server *s, const struct writer_result *r) {
         s->append = APPEND_NONE;
         sample_synced(s->sync, s->world.clock->us(s->world.clock) - s->given_us);
         s->appended_ms = s->now_ms;
-        s->appended_bytes += s->batch.records.len + BLOCK_BYTES;
-        s->room_bytes -= least(s->room_bytes, s->batch.records.len + BLOCK_BYTES);
+        s->appended_bytes += s->batch.records.len + s->journal->limits.batch_overhead_bytes;
+        s->room_bytes -= least(s->room_bytes, s->batch.records.len + s->journal->limits.batch_overhead_bytes);
         if (s->world.observer != NULL) s->world.observer->durable(s->world.observer->ctx, r->last_lsn);
         engine_durable(s->engine, r->last_lsn);
         return;
@@ -252,7 +251,7 @@ static void append_give(struct server *s) {
 /* Near the end of the disk a batch that fills no block waits a moment for company, so that padding is not what uses up
  * the room that accepted work was promised. */
 static bool should_fill(struct server *s) {
-    if (!engine_should_fill(s->engine)) {
+    if (!engine_should_fill(s->engine, s->journal->limits.fill_bytes)) {
         s->fill_by_ms = 0;
         return false;
     }
@@ -527,7 +526,7 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     struct server *s = ctx;
-    s->appended_bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    s->appended_bytes += batch->records.len + s->journal->limits.batch_overhead_bytes; /* since the last snapshot */
     if (s->world.observer != NULL) s->world.observer->replayed(s->world.observer->ctx, batch);
     tell_recovery(s, batch->records.len);
     return engine_replay(s->engine, batch, why);
@@ -540,11 +539,11 @@ static enum err recover(struct server *s, struct why *why) {
     struct snapshot_info snapshot = {0};
     struct loading loading = {{load_piece}, s};
     struct journal_head head = {0};
-    enum err e = s->journal->ops->snapshot_get(s->journal, &snapshot, &loading.sink, why);
+    enum err e = s->journal->ops->snapshot_get(s->journal, 0, &snapshot, &loading.sink, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
     if (snapshot.lsn > 0) e = engine_load_end(s->engine, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
-    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, replay, s, why);
+    e = s->journal->ops->read(s->journal, snapshot.lsn + 1, UINT64_MAX, replay, s, why);
     if (e == ERR_OK) e = s->journal->ops->acquire(s->journal, s->options.shard, &head, why);
     if (e != ERR_OK) return why_wrap(why, e, "journal");
     if (head.lsn != engine_lsn(s->engine))
@@ -562,15 +561,9 @@ static enum err recover(struct server *s, struct why *why) {
 }
 
 static enum err stores_open(struct server *s, struct why *why) {
-    struct file_options o;
     bool first = false;
-    file_options_default(&o);
-    o.archive_days = s->options.archive_days;
-    if (s->options.segment_bytes != 0) o.segment_bytes = s->options.segment_bytes;
-    if (s->options.reserve_bytes != 0) o.reserve_bytes = s->options.reserve_bytes;
     bool threaded = !s->options.without_threads;
-    enum err e = file_open(s->world.disk, s->world.clock, &o, &s->journal, why);
-    if (e == ERR_OK) e = recover(s, why);
+    enum err e = recover(s, why);
     if (e == ERR_OK) e = writer_open(s->journal, threaded, &s->writer, why);
     if (e == ERR_OK)
         e = blob_log_store_open(&s->store, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
@@ -590,6 +583,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     struct server *s = ARENA_NEW(&birth, struct server);
     s->birth = birth;
     s->world = *world;
+    s->journal = world->journal;
     s->options = *o;
     s->limits = &s->options.limits;
     s->build = bytes_new(slice_str(o->build));
@@ -650,8 +644,8 @@ static void server_free(struct server *s) {
 static void stores_close(struct server *s, bool clean) {
     struct why why = {{0}};
     if (s->writer != NULL) writer_close(s->writer);
-    if (clean && file_seal(s->journal, &why) != ERR_OK) server_log(s, SERVER_WARN, "seal", "%s", why.text);
-    if (s->journal != NULL) s->journal->ops->close(s->journal);
+    if (clean && s->journal->ops->seal(s->journal, &why) != ERR_OK) server_log(s, SERVER_WARN, "seal", "%s", why.text);
+    s->journal->ops->close(s->journal);
     blob_log_store_close(&s->store);
     auth_close(&s->auth);
 }

@@ -15,7 +15,6 @@
 #include "evaluator.h"
 #include "event_ring.h"
 #include "fifo.h"
-#include "file.h"
 #include "flow_events.h"
 #include "flow_retention.h"
 #include "heap.h"
@@ -232,7 +231,7 @@ struct server {
     struct bytes *build;
     struct bytes *reached_at; /* by HTTP, from outside: "https://host:port"; NULL = nobody has said */
 
-    struct journal *journal;
+    struct journal *journal; /* of world */
     struct writer *writer;
     struct engine *engine;
     struct blob_log_store store;
