@@ -15,8 +15,12 @@
  *
  * Reading it, by the owner, before it owns it, or by a reader:
  *
+ *   shard          whose journal it is
  *   read           batches of a range of LSNs, oldest first, each verified
+ *   pieces         where reading may begin for a caller that goes backwards
+ *   snapshots      which snapshots there are
  *   snapshot_get   the newest whole snapshot, or one by its LSN
+ *   verify         read every byte, and report
  *   watch          be told that the head moved (a standby's call; an engine without one refuses)
  *   reader         another object for the same journal, which only reads
  *   locator        a text by which another process opens a reader
@@ -81,6 +85,27 @@ struct snapshot_info {
     wall_time time;
 };
 
+#define JOURNAL_SNAPSHOTS_MAX 64u
+struct snapshot_list {
+    uint64_t lsn[JOURNAL_SNAPSHOTS_MAX]; /* newest first */
+    uint32_t count;
+};
+
+/* What an engine tells of itself, for people. A number that has no meaning in an engine is 0. */
+struct journal_report {
+    uint32_t segment_count; /* pieces that hold records, archive included */
+    uint32_t archived_count;
+    uint64_t batch_count;
+    uint64_t mark_count; /* blocks without records: seals, beginnings of an epoch */
+    uint64_t payload_bytes;
+    uint64_t first_lsn; /* oldest record still there, 0 = none */
+    uint64_t last_lsn;
+    uint64_t epoch;
+    bool sealed;             /* nothing but a mark follows the last batch */
+    uint32_t snapshot_count; /* whole ones */
+    uint64_t snapshot_lsn;   /* of the newest whole one */
+};
+
 /* What the code above has to know of an engine to use it well. Bytes are those of the records of a batch. */
 struct journal_limits {
     uint64_t batch_bytes_max;      /* an append with more is a mistake of the caller */
@@ -105,16 +130,26 @@ struct journal_ops {
     /* Seals, then ends the ownership of `epoch`: another may acquire at once. Afterwards as after FENCED. No other call
      * may be under way: close the writer first. */
     enum err (*release)(struct journal *j, uint64_t epoch, struct why *why);
+    /* ERR_NOT_FOUND: the journal is empty. */
+    enum err (*shard)(struct journal *j, uint32_t *ret, struct why *why);
     /* Batches that end at or after from_lsn and begin at or before to_lsn. ERR_NOT_FOUND: from_lsn has left the
      * archive. When to_lsn < from_lsn nothing is read: the answer is whether reading could begin there. */
     enum err (*read)(struct journal *j, uint64_t from_lsn, uint64_t to_lsn, journal_batch_fn each, void *ctx,
                      struct why *why);
+    /* An engine keeps records in pieces (a file: segments). The first LSNs of the newest `most` pieces that begin at or
+     * below upto_lsn, newest first; fewer when there are no more. */
+    enum err (*pieces)(struct journal *j, uint64_t upto_lsn, uint64_t *ret_first_lsns, uint32_t most,
+                       uint32_t *ret_count, struct why *why);
     enum err (*snapshot_put)(struct journal *j, const struct snapshot_info *info, struct byte_source *from,
                              struct why *why);
+    /* Those that are there; snapshot_get tells whether one is whole. A reader may find one gone since. */
+    enum err (*snapshots)(struct journal *j, struct snapshot_list *ret, struct why *why);
     /* lsn = 0: the newest whole one from which the records go on; ret->lsn = 0 when there is none. Else exactly that
      * one: ERR_NOT_FOUND, or ERR_CORRUPT when it is not whole. `to` gets verified bytes only, and may be NULL. */
     enum err (*snapshot_get)(struct journal *j, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
                              struct why *why);
+    /* Every batch and every snapshot. ERR_CORRUPT names the first damage. */
+    enum err (*verify)(struct journal *j, struct journal_report *ret, struct why *why);
     /* 0 = as far as the newest snapshot reaches. */
     enum err (*trim)(struct journal *j, uint64_t upto_lsn, struct why *why);
     enum err (*watch)(struct journal *j, void (*moved)(void *ctx, uint64_t head_lsn), void *ctx, struct why *why);

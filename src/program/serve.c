@@ -57,6 +57,7 @@ struct serve {
     struct why child_why;
     watch_id child_watch;
     uint32_t archive_days;
+    const char *locator; /* of the journal */
 
     struct inherited_fds handover; /* of `reeve up --playground`; no control = there is none */
     struct kill_switch plug;
@@ -126,7 +127,7 @@ static enum err log_open(struct serve *v, struct why *why) {
 /* On the journal's housekeeping thread. */
 static void compact_start(void *ctx) {
     struct serve *v = ctx;
-    v->child_err = oschild_compact(setting_text(&v->settings, SETTING_data), v->archive_days, &v->child, &v->child_why);
+    v->child_err = oschild_compact(v->locator, v->archive_days, &v->child, &v->child_why);
 }
 
 static void compact_over(struct serve *v, bool well, const char *text) {
@@ -583,7 +584,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     e = osbackground_open(v->loop, &v->aside, why);
     if (e == ERR_OK) e = journal_open(v, &journal, why);
     if (e != ERR_OK) return e;
-    v->recall = osreplay_open(v->loop, setting_text(&v->settings, SETTING_data));
+    v->locator = journal->ops->locator(journal);
+    v->recall = osreplay_open(v->loop, v->locator);
     struct memory_recovery recovery = {0};
     struct server_world world = {.journal = journal,
                                  .disk = v->disk,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "inspect.h"
 #include "panic.h"
 
 static wall_time wall(struct clock *c) {
@@ -156,5 +157,40 @@ enum err journal_fixture_snapshot(struct journal_fixture *l, uint64_t lsn, size_
     struct snapshot_info info = {lsn, l->head.epoch, l->head.time};
     enum err e = l->journal->ops->snapshot_put(l->journal, &info, &k.source, &l->why);
     free(k.bytes);
+    return e;
+}
+
+static struct journal *reader_of(struct disk *disk) {
+    struct journal *reader;
+    struct why why;
+    ENSURE(file_reader(disk, &reader, &why) == ERR_OK);
+    return reader;
+}
+
+enum err journal_fixture_verify(struct disk *disk, struct journal_report *ret, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = reader->ops->verify(reader, ret, why);
+    reader->ops->close(reader);
+    return e;
+}
+
+enum err journal_fixture_fold(struct disk *disk, uint64_t upto, struct fold *ret, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = fold_run(reader, upto, ret, why);
+    reader->ops->close(reader);
+    return e;
+}
+
+enum err journal_fixture_follow(struct disk *disk, fold_fn before, void *ctx, struct fold *ret, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = fold_follow(reader, UINT64_MAX, before, ctx, ret, why);
+    reader->ops->close(reader);
+    return e;
+}
+
+enum err journal_fixture_dump(struct disk *disk, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = inspect_dump(reader, from, to, out, why);
+    reader->ops->close(reader);
     return e;
 }

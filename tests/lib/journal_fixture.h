@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "file.h"
+#include "fold.h"
 
 struct journal_fixture_clock {
     struct clock clock;
@@ -39,6 +40,12 @@ void journal_fixture_append_ok(struct journal_fixture *l, uint32_t records, size
 
 /* A snapshot whose bytes follow from its LSN, and the check of it. */
 enum err journal_fixture_snapshot(struct journal_fixture *l, uint64_t lsn, size_t bytes);
+
+/* What a reader of this disk answers, made for the one question. */
+enum err journal_fixture_verify(struct disk *disk, struct journal_report *ret, struct why *why);
+enum err journal_fixture_fold(struct disk *disk, uint64_t upto, struct fold *ret, struct why *why);
+enum err journal_fixture_follow(struct disk *disk, fold_fn before, void *ctx, struct fold *ret, struct why *why);
+enum err journal_fixture_dump(struct disk *disk, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why);
 
 void journal_fixture_fill(uint8_t *to, size_t len, uint64_t lsn);
 

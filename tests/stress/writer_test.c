@@ -11,7 +11,6 @@
 
 #include "file.h"
 #include "hash.h"
-#include "inspect.h"
 #include "journal_fixture.h"
 #include "tmpdisk.h"
 #include "writer.h"
@@ -165,8 +164,8 @@ static void idleness_seals_the_tail(void **state) {
         if (idle) assert_true(done.seal && done.outcome == JOURNAL_DURABLE);
         writer_close(w);
         journal_fixture_stop(&l);
-        struct inspect_report r;
-        assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+        struct journal_report r;
+        assert_int_equal(journal_fixture_verify(t.disk, &r, &l.why), ERR_OK);
         assert_int_equal(r.sealed, idle);
         tmpdisk_remove(&t);
     }
@@ -201,8 +200,8 @@ static void a_trim_is_done_beside_the_loop(void **state) {
         (void)writer_take(w, &done);
     }
     assert_int_equal(trim.err, ERR_OK);
-    struct inspect_report r;
-    assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+    struct journal_report r;
+    assert_int_equal(journal_fixture_verify(t.disk, &r, &l.why), ERR_OK);
     assert_true(r.archived_count > 0);
     assert_int_equal(r.last_lsn, 201);
     writer_close(w);
@@ -325,8 +324,8 @@ static void of_two_trims_the_further_one_is_done(void **state) {
             (void)writer_take(w, &none);
         }
         assert_int_equal(trim.err, ERR_OK);
-        struct inspect_report r;
-        assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+        struct journal_report r;
+        assert_int_equal(journal_fixture_verify(t.disk, &r, &l.why), ERR_OK);
         /* six batches to a segment; the archived ones are those wholly at or below the record */
         uint64_t upto = expected[i] ? expected[i] : 95;
         assert_in_range(r.archived_count, upto / 7 - 1, upto / 6);

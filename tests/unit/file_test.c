@@ -504,20 +504,20 @@ static void more_snapshots_than_are_looked_at(void **state) {
     for (uint32_t fails = 0; fails < 2; fails++) {
         struct journal_fixture l;
         struct simdisk *s = started(&l, 3);
-        struct snapfile_list list;
+        struct snapshot_list list;
         char name[64];
         l.options.archive_days = 0;
         journal_fixture_stop(&l);
         simdisk_kill(s);
-        for (uint32_t i = 0; i < 2 * SNAPFILE_LIST_MAX; i++) { /* some fall, some rise */
+        for (uint32_t i = 0; i < 2 * JOURNAL_SNAPSHOTS_MAX; i++) { /* some fall, some rise */
             (void)snprintf(name, sizeof name, "journal/snap-%016x", (i % 2 ? 1000 + i : 1000 - i));
             simdisk_put(s, name, "x", 1);
         }
         assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
-        assert_int_equal(list.count, SNAPFILE_LIST_MAX);
-        assert_int_equal(list.lsn[0], 1000 + 2 * SNAPFILE_LIST_MAX - 1);
+        assert_int_equal(list.count, JOURNAL_SNAPSHOTS_MAX);
+        assert_int_equal(list.lsn[0], 1000 + 2 * JOURNAL_SNAPSHOTS_MAX - 1);
         for (uint32_t i = 1; i < list.count; i++) assert_true(list.lsn[i] < list.lsn[i - 1]);
-        assert_int_equal(list.lsn[SNAPFILE_LIST_MAX - 1], 1001);
+        assert_int_equal(list.lsn[JOURNAL_SNAPSHOTS_MAX - 1], 1001);
         if (fails) simdisk_arm(s, SIMDISK_REMOVE, SIMDISK_ERROR, 3);
         assert_int_equal(snapfile_prune(l.disk, 2, &l.why), fails ? ERR_IO : ERR_OK);
         assert_int_equal(snapfile_prune(l.disk, 2, &l.why), ERR_OK);

@@ -1,4 +1,4 @@
-/* file.c: the file engine's append path: open, acquire, append, seal, read.
+/* file.c: the file engine's append path: open, acquire, append, seal, release.
  *
  * Guarantees: an append that returned DURABLE is there after any crash; an append is one write and one sync, without
  * allocation once the buffer has grown; after a failed write or sync nothing is tried again. Must not: write into a
@@ -296,44 +296,6 @@ static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_hea
     return ERR_OK;
 }
 
-/* ---- reading ---- */
-
-struct reading {
-    uint64_t from_lsn, to_lsn;
-    journal_batch_fn each;
-    void *ctx;
-    bool past; /* ended by a batch behind the range; all before it is verified */
-};
-
-static enum err block_out(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
-    struct reading *r = ctx;
-    (void)at;
-    if (b->kind != BLOCK_BATCH || b->batch.last_lsn < r->from_lsn) return ERR_OK;
-    r->past = b->batch.first_lsn > r->to_lsn;
-    return r->past ? ERR_STATE : r->each(r->ctx, &b->batch, why);
-}
-
-static enum err op_read(struct journal *j, uint64_t from_lsn, uint64_t to_lsn, journal_batch_fn each, void *ctx,
-                        struct why *why) {
-    struct file *f = file_of(j);
-    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    struct reading r = {.from_lsn = from_lsn > 0 ? from_lsn : 1, .to_lsn = to_lsn, .each = each, .ctx = ctx};
-    struct segment_table table;
-    struct chain end = {.next_lsn = 1};
-    uint32_t row = UINT32_MAX;
-    segment_table_init(&table);
-    enum err e = chain_table(&table, f->disk, r.from_lsn, &row, why);
-    bool wanted = e == ERR_OK && to_lsn >= r.from_lsn;
-    if (wanted && row != UINT32_MAX) e = chain_walk(&f->scan, &table, row, !f->locked, block_out, &r, &end, why);
-    if (r.past)
-        e = ERR_OK;
-    else if (e == ERR_OK && wanted && f->locked && end.next_lsn != f->tail.next_lsn)
-        e = why_set(why, ERR_CORRUPT, "the journal ends at record %llu, it was %llu when it was opened",
-                    (unsigned long long)(end.next_lsn - 1), (unsigned long long)(f->tail.next_lsn - 1));
-    segment_table_fini(&table);
-    return e;
-}
-
 static enum err op_watch(struct journal *j, void (*moved)(void *ctx, uint64_t head_lsn), void *ctx, struct why *why) {
     (void)j, (void)moved, (void)ctx;
     return why_set(why, ERR_UNSUPPORTED, "a journal in a file has no second reader");
@@ -366,9 +328,13 @@ static const struct journal_ops ops = {
     .append = op_append,
     .seal = op_seal,
     .release = op_release,
-    .read = op_read,
+    .shard = reader_shard,
+    .read = reader_read,
+    .pieces = reader_pieces,
     .snapshot_put = keep_snapshot_put,
+    .snapshots = reader_snapshots,
     .snapshot_get = keep_snapshot_get,
+    .verify = reader_verify,
     .trim = keep_trim,
     .watch = op_watch,
     .space = keep_space,

@@ -143,7 +143,7 @@ enum err keep_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why
 /* With an archive, the snapshots by which its states can be rebuilt stay too. */
 static enum err snapshots_prune(struct file *f, struct why *why) {
     uint32_t days = f->options.archive_days;
-    enum err e = snapfile_prune(f->disk, days > 0 ? SNAPFILE_LIST_MAX : SNAPSHOTS_KEPT, why);
+    enum err e = snapfile_prune(f->disk, days > 0 ? JOURNAL_SNAPSHOTS_MAX : SNAPSHOTS_KEPT, why);
     if (e == ERR_OK && days > 0) e = archive_thin(f->disk, days, f->clock->wall(f->clock), why);
     return e;
 }
@@ -201,7 +201,7 @@ static enum err reaches(struct file *f, uint64_t lsn, struct why *why) {
 }
 
 static enum err snapshot_try(struct file *f, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
-    struct snapfile_list list;
+    struct snapshot_list list;
     struct why first = {{0}};
     struct snapshot_info info = {0};
     enum err e = snapfile_list_load(f->disk, &list, why);
@@ -286,7 +286,7 @@ enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
     if (!f->locked) return why_set(why, ERR_STATE, "the journal is open for reading only");
-    struct snapfile_list list;
+    struct snapshot_list list;
     struct snapshot_info info = {0};
     enum err e = snapfile_list_load(f->disk, &list, why);
     if (e != ERR_OK) return e;

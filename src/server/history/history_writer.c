@@ -152,8 +152,14 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
     if (!may_rebuild(p, now) || s->now_ms < p->rebuild_ms) return;
     p->rebuild_ms = s->now_ms + REBUILD_AGAIN_MS;
     p->told_ms = s->now_ms;
+    struct journal *reader;
+    struct why why;
+    if (s->journal->ops->reader(s->journal, &reader, &why) != ERR_OK) {
+        server_log(s, SERVER_WARN, "history", "cannot be made anew from the archive: %s", why.text);
+        return;
+    }
     history_rebuild_free(p->rebuild);
-    p->rebuild = history_rebuild_new(s->world.disk, s->options.shard, engine_durable_lsn(s->engine));
+    p->rebuild = history_rebuild_new(reader, s->options.shard, engine_durable_lsn(s->engine));
     s->world.history->ops->rebuild(s->world.history, history_rebuild_run, p->rebuild);
 }
 
