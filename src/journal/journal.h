@@ -35,9 +35,9 @@
  *   FULL             nothing happened: the same append may be tried again.
  *   FENCED, UNKNOWN  the ownership is lost, the object is not. What was built on the append has to be thrown away:
  *                    destroy the engine above, then live the life of an owner again with the same object:
- *                    snapshot_get, read, acquire. Until then append answers FENCED and seal ERR_FENCED. Only acquire
- *                    settles whether a batch whose outcome is UNKNOWN is part of the journal; before it, a reading may
- *                    show it or not.
+ *                    snapshot_get, read, acquire. An object that is not the owner gets FENCED from append and
+ *                    ERR_FENCED from seal. Only acquire settles whether a batch whose outcome is UNKNOWN is part of
+ *                    the journal; before it, a reading may show it or not.
  *   FAILED           the object is dead: every later call but close is refused. Stop the process; a sync that failed
  *                    is never tried again.
  *
@@ -152,6 +152,7 @@ struct journal_ops {
     enum err (*verify)(struct journal *j, struct journal_report *ret, struct why *why);
     /* 0 = as far as the newest snapshot reaches. */
     enum err (*trim)(struct journal *j, uint64_t upto_lsn, struct why *why);
+    /* `moved` is called by the appending thread and must not call the journal. NULL = no longer. */
     enum err (*watch)(struct journal *j, void (*moved)(void *ctx, uint64_t head_lsn), void *ctx, struct why *why);
     /* Bytes that may still be promised to new work, less what the engine keeps back for work accepted before. */
     enum err (*space)(struct journal *j, uint64_t *ret_free_bytes, struct why *why);

@@ -89,10 +89,15 @@ static enum err snapshot_check(struct journal_fixture *l, struct snapshot_info *
     return e;
 }
 
+enum err journal_fixture_open(struct journal_fixture *l) {
+    if (l->ram != NULL) return ram_open(l->ram, &l->journal, &l->why);
+    if (l->reads) return file_reader(l->disk, &l->journal, &l->why);
+    return file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
+}
+
 enum err journal_fixture_start(struct journal_fixture *l) {
     struct snapshot_info info = {0};
-    enum err e = l->reads ? file_reader(l->disk, &l->journal, &l->why)
-                          : file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
+    enum err e = journal_fixture_open(l);
     if (e != ERR_OK) {
         l->journal = NULL;
         return e;

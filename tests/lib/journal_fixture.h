@@ -1,11 +1,12 @@
-/* journal_fixture.h: a journal on a laboratory bench: batches whose bytes follow from their LSN, a clock that stands
- * still, and one call that does what a server does at its start. */
+/* journal_fixture.h: a journal on a laboratory bench, in files or in memory: batches whose bytes follow from their LSN,
+ * a clock that stands still, and one call that does what a server does at its start. */
 #ifndef REEVE_JOURNAL_FIXTURE_H
 #define REEVE_JOURNAL_FIXTURE_H
 
 #include "clock.h"
 #include "file.h"
 #include "fold.h"
+#include "ram.h"
 
 struct journal_fixture_clock {
     struct clock clock;
@@ -16,6 +17,7 @@ void journal_fixture_clock_init(struct journal_fixture_clock *c, uint64_t seed);
 
 struct journal_fixture {
     struct disk *disk;
+    struct ram *ram; /* in place of the disk, when it is not NULL */
     struct journal_fixture_clock clock;
     struct file_options options;
     bool reads; /* start opens a reader and acquires nothing */
@@ -28,6 +30,7 @@ struct journal_fixture {
 
 /* Small segments, no reserve. */
 void journal_fixture_init(struct journal_fixture *l, struct disk *disk, uint64_t segment_bytes);
+enum err journal_fixture_open(struct journal_fixture *l);
 /* Opens, reads and checks everything from record 1 (or from the newest snapshot), acquires. On failure nothing stays
  * open. */
 enum err journal_fixture_start(struct journal_fixture *l);

@@ -119,11 +119,10 @@ static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_
         (void)why_set(why, ERR_IO, "the journal failed before");
         return JOURNAL_FAILED;
     }
-    if (f->lost) {
-        (void)why_set(why, ERR_FENCED, "the journal is no longer owned");
+    if (!f->acquired || f->lost) {
+        (void)why_set(why, ERR_FENCED, "the journal is not owned");
         return JOURNAL_FENCED;
     }
-    REQUIRE(f->acquired);
     if (epoch != f->epoch || expected_head != f->tail.next_lsn - 1) {
         f->lost = true;
         (void)why_set(why, ERR_FENCED, "epoch %llu and head %llu expected, the journal has %llu and %llu",
@@ -132,6 +131,7 @@ static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_
         return JOURNAL_FENCED;
     }
     REQUIRE(batch->epoch == epoch && batch->shard == f->shard);
+    REQUIRE(batch->records.len <= j->limits.batch_bytes_max);
     REQUIRE(batch->last_lsn >= batch->first_lsn);
     enum err e = append_block(f, BLOCK_BATCH, batch, why);
     if (e == ERR_OK) return JOURNAL_DURABLE;
@@ -142,8 +142,7 @@ static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_
 static enum err op_seal(struct journal *j, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    if (f->lost) return why_set(why, ERR_FENCED, "the journal is no longer owned");
-    REQUIRE(f->acquired);
+    if (!f->acquired || f->lost) return why_set(why, ERR_FENCED, "the journal is not owned");
     if (f->tail.last_kind != BLOCK_BATCH) return ERR_OK; /* a mark already follows the last batch */
     return append_mark(f, BLOCK_SEAL, why);
 }
@@ -260,7 +259,6 @@ static enum err op_release(struct journal *j, uint64_t epoch, struct why *why) {
     f->room_bytes = 0;
     pthread_mutex_unlock(&f->lock);
     f->acquired = false;
-    f->lost = true;
     f->locked = false;
     f->disk->ops->unlock(f->disk, FILE_LOCK_NAME);
     return ERR_OK;
