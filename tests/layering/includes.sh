@@ -19,27 +19,31 @@ declare -A rule=(
     [spec]="base calendar core eval proto spec"
     [mcp]="base calendar mcp proto spec"
     [journal]="base core journal port"
+    [journal/.]="base core journal/."
+    [journal/file]="base core journal/. journal/file port"
+    [journal/ram]="base core journal/. journal/ram"
     [store]="base port store"
     [history]="base history port store"
-    [server]="base calendar core eval journal mcp port proto server spec store"
-    [agent]="agent base core journal port proto spec store"
+    [server]="base calendar core eval journal/. mcp port proto server spec store"
+    [agent]="agent base core journal/. port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
     [scale]="base port proto scale"
     [titan_worker]="agent base port proto titan_worker"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [term]="base term"
-    [cli]="agent base cli core eval journal mcp port proto server spec store term"
+    [cli]="agent base cli core eval journal/. mcp port proto server spec store term"
 )
 
-# The rooms of layers: their folders and the folders in these. The dialects are built with the server.
+# The rooms of layers: their folders and the folders in these; of LAYER/. its own folder. The dialects are built with
+# the server.
 rooms_of() {
     local layer folder
     for layer in "$@"; do
         [[ $layer != server ]] || set -- "$@" dialect
     done
     for layer in "$@"; do
-        [[ $layer != */* ]] || { echo "$layer" && continue; }
+        [[ $layer != */* ]] || { echo "${layer%/.}" && continue; }
         for folder in "src/$layer" "src/$layer"/*/; do
             [[ -d $folder ]] || continue
             folder=${folder#src/}
@@ -109,6 +113,14 @@ check "$([[ $layer_count == "${#rule[@]}" ]] && echo true || echo false)" "every
 # One include path may see several rooms, so a name stands for one header.
 twice=$(find src sim tests/lib -name '*.h' -printf '%f\n' | sort | uniq -d)
 check "$([[ -z $twice ]] && echo true || echo false)" "no two headers have the same name${twice:+: $twice}"
+
+# The engines of the journal are for those who open one: the others get a journal, and cannot tell which it is.
+engines=$(cd src/journal && printf '%s\n' */*.h | sed 's|.*/||; s|\.|\\.|' | paste -sd '|')
+named=$(grep -rlE --include='*.[ch]' "#include \"($engines)\"" src)
+others=$(grep -vE '^src/(journal/file|journal/ram|program|bench)/' <<<"$named" || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only program and bench name an engine of the journal${others:+: $others}"
+users=$(grep -cE '^src/(program|bench)/' <<<"$named" || true)
+check "$([[ $users -gt 0 ]] && echo true || echo false)" "and program does: $users files do"
 
 # Libraries of the system belong to one layer each; headers of the system are visible to all, so this is by reading.
 others=$(grep -rl --include='*.[ch]' '<sqlite3\.h>' src | grep -v '^src/history/' || true)
