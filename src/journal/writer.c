@@ -83,7 +83,10 @@ static void append_now(struct writer *w, uint64_t epoch, uint64_t expected_head,
 static void seal_now(struct writer *w, struct writer_result *ret) {
     *ret = (struct writer_result){.outcome = JOURNAL_DURABLE, .seal = true};
     enum err e = w->journal->ops->seal(w->journal, &ret->why);
-    if (e != ERR_OK) ret->outcome = e == ERR_NO_SPACE ? JOURNAL_FULL : JOURNAL_FAILED;
+    if (e == ERR_NO_SPACE)
+        ret->outcome = JOURNAL_FULL;
+    else if (e != ERR_OK)
+        ret->outcome = e == ERR_FENCED ? JOURNAL_FENCED : JOURNAL_FAILED;
 }
 
 static void want_segment(struct writer *w) {

@@ -13,7 +13,7 @@
  * Compaction, for a loop that never waits (`c` is os/oschild.h's child; even starting it takes time, because the
  * starting thread waits until the child has its own program):
  *
- *     start            writer_chore(w, fn, ctx), where fn calls oschild_compact(dir, archive_days, &c, &why)
+ *     start            writer_chore(w, fn, ctx), where fn calls oschild_compact(locator, archive_days, &c, &why)
  *     writer_fd        if (writer_chore_take(w)) poll c.pidfd from now on
  *     c.pidfd          if (oschild_ended(&c, &code) && code == 0) writer_trim(w, 0)
  *     writer_fd        if (writer_trim_take(w, &t) && t.err != ERR_OK) log it

@@ -335,6 +335,78 @@ static void of_two_trims_the_further_one_is_done(void **state) {
     }
 }
 
+/* ---- readers on threads of their own ---- */
+
+struct onlooker {
+    struct journal *reader;
+    atomic_uint_fast64_t durable;
+    atomic_bool stop;
+    uint64_t last;   /* record of the present reading */
+    uint32_t rounds; /* of the thread until it has ended */
+};
+
+static enum err onlooker_batch(void *ctx, const struct batch *b, struct why *why) {
+    struct onlooker *o = ctx;
+    (void)why;
+    ENSURE(b->first_lsn == o->last + 1 && b->seed == hash_mix(b->first_lsn));
+    o->last = b->last_lsn;
+    return ERR_OK;
+}
+
+static void *onlooker_main(void *arg) {
+    struct onlooker *o = arg;
+    struct why why = {{0}};
+    while (!o->stop) {
+        uint64_t durable = o->durable;
+        o->last = 0;
+        must(o->reader->ops->read(o->reader, 1, UINT64_MAX, onlooker_batch, o, &why), &why);
+        ENSURE(o->last >= durable); /* all of it; perhaps what came meanwhile */
+        o->rounds++;
+    }
+    return NULL;
+}
+
+static void a_reader_beside_the_writer_misses_nothing(void **state) {
+    (void)state;
+    for (uint32_t in_memory = 0; in_memory < 2; in_memory++) {
+        struct tmpdisk t;
+        struct journal_fixture l;
+        struct writer *w;
+        struct onlooker o = {0};
+        struct writer_result done;
+        pthread_t thread;
+        uint8_t payload[500];
+        tmpdisk_make(&t);
+        journal_fixture_init(&l, t.disk, SEGMENT);
+        if (in_memory) l.ram = ram_new(&(struct ram_options){0});
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
+        assert_int_equal(l.journal->ops->reader(l.journal, &o.reader, &l.why), ERR_OK);
+        assert_int_equal(pthread_create(&thread, NULL, onlooker_main, &o), 0);
+        for (uint64_t lsn = 1; lsn <= 300; lsn++) {
+            journal_fixture_fill(payload, sizeof payload, lsn);
+            struct batch batch = {.first_lsn = lsn,
+                                  .last_lsn = lsn,
+                                  .epoch = l.head.epoch,
+                                  .rules = 1,
+                                  .time = {l.clock.ms},
+                                  .seed = hash_mix(lsn),
+                                  .records = slice_of(payload, sizeof payload)};
+            if (!writer_append(w, l.head.epoch, lsn - 1, &batch, lsn % 3 == 0, &done)) wait_and_take(w, &done);
+            assert_int_equal(done.outcome, JOURNAL_DURABLE);
+            o.durable = lsn;
+        }
+        o.stop = true;
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(o.rounds > 0);
+        o.reader->ops->close(o.reader);
+        writer_close(w);
+        journal_fixture_stop(&l);
+        if (in_memory) ram_free(l.ram);
+        tmpdisk_remove(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends_from_two_threads_are_one_chain),
@@ -344,6 +416,7 @@ int main(void) {
         cmocka_unit_test(without_descriptors_there_is_no_writer),
         cmocka_unit_test(failures_beside_the_loop_are_met_again),
         cmocka_unit_test(of_two_trims_the_further_one_is_done),
+        cmocka_unit_test(a_reader_beside_the_writer_misses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ static enum err block_out(void *ctx, const struct block *b, const struct chain_p
 enum err reader_read(struct journal *j, uint64_t from_lsn, uint64_t to_lsn, journal_batch_fn each, void *ctx,
                      struct why *why) {
     struct file *f = file_of(j);
+    REQUIRE(each != NULL || to_lsn < from_lsn);
     struct reading r = {.from_lsn = from_lsn > 0 ? from_lsn : 1, .to_lsn = to_lsn, .each = each, .ctx = ctx};
     struct segment_table table;
     struct chain end = {.next_lsn = 1};

@@ -287,6 +287,7 @@ static enum err batch_copy(struct ram_journal *m, uint64_t lsn, struct batch *re
 static enum err op_read(struct journal *j, uint64_t from_lsn, uint64_t to_lsn, journal_batch_fn each, void *ctx,
                         struct why *why) {
     struct ram_journal *m = of(j);
+    REQUIRE(each != NULL || to_lsn < from_lsn);
     struct batch b = {.first_lsn = 0};
     uint64_t lsn = from_lsn > 0 ? from_lsn : 1;
     enum err e = begin(m, false, why);
