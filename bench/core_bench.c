@@ -122,7 +122,7 @@ static void rig_append(struct fixture *r, const struct batch *b) {
         struct why why;
         enum journal_outcome o = r->journal->ops->append(r->journal, r->head.epoch, b->first_lsn - 1, b, &why);
         if (o != JOURNAL_DURABLE) must(ERR_IO, &why);
-        if (file_wants_prepare(r->journal)) must(file_prepare(r->journal, &why), &why);
+        if (r->journal->ops->wants_prepare(r->journal)) must(r->journal->ops->prepare(r->journal, &why), &why);
     } else {
         struct batch *kept = vec_push(&r->batches);
         *kept = *b;
@@ -403,7 +403,7 @@ static void bench_recover(const char *dir, uint32_t flows, uint32_t jobs_each) {
     double cpu_start = cpu_now();
     rig_open(&r, path);
     struct why why;
-    must(r.journal->ops->read(r.journal, 1, replay_one, r.engine, &why), &why);
+    must(r.journal->ops->read(r.journal, 1, UINT64_MAX, replay_one, r.engine, &why), &why);
     double replayed = now() - start;
     r.in.wall.ms += 1000000;
     rig_resume(&r);

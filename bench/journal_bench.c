@@ -204,7 +204,7 @@ static void reading(struct bench *b) {
     for (int round = 0; round < 2; round++) { /* the first one warms the cache */
         uint64_t bytes = 0;
         double start = now();
-        must(b->journal->ops->read(b->journal, 1, batch_count, &bytes, &b->why), &b->why);
+        must(b->journal->ops->read(b->journal, 1, UINT64_MAX, batch_count, &bytes, &b->why), &b->why);
         double seconds = now() - start;
         double mb = (double)bytes / 1e6;
         if (round == 1) printf("read    %8.0f MB/s  (%.0f MB)\n", mb / seconds, mb);
@@ -217,7 +217,7 @@ static void bench_open(struct bench *b, struct disk *d) {
     b->disk = d;
     must(file_open(d, osclock(), &o, &b->journal, &b->why), &b->why);
     must(b->journal->ops->acquire(b->journal, 0, &b->head, &b->why), &b->why);
-    must(file_prepare(b->journal, &b->why), &b->why);
+    must(b->journal->ops->prepare(b->journal, &b->why), &b->why);
     must(writer_open(b->journal, true, &b->writer, &b->why), &b->why);
 }
 

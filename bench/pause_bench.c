@@ -273,7 +273,7 @@ static void fill(struct loop *l, uint64_t records, const struct job_spec *jobs) 
         if (!engine_batch(l->engine, &b)) continue;
         if (l->journal->ops->append(l->journal, l->head.epoch, b.first_lsn - 1, &b, &l->why) != JOURNAL_DURABLE)
             must(ERR_IO, &l->why);
-        if (file_wants_prepare(l->journal)) must(file_prepare(l->journal, &l->why), &l->why);
+        if (l->journal->ops->wants_prepare(l->journal)) must(l->journal->ops->prepare(l->journal, &l->why), &l->why);
         engine_durable(l->engine, b.last_lsn);
         effects(l);
     }
@@ -365,7 +365,7 @@ static void others(struct loop *l) {
     struct snapshot_info info;
     must(l->disk->ops->list(l->disk, "journal", size_add, &bytes, &l->why), &l->why);
     double start = clock_us(CLOCK_MONOTONIC);
-    must(l->journal->ops->snapshot_get(l->journal, &info, NULL, &l->why), &l->why);
+    must(l->journal->ops->snapshot_get(l->journal, 0, &info, NULL, &l->why), &l->why);
     double get = clock_us(CLOCK_MONOTONIC) - start;
     struct filler k = {{filler_more}, bytes};
     info.lsn++;

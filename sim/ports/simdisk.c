@@ -412,6 +412,10 @@ static enum err op_lock(struct disk *d, const char *name, struct why *why) {
     return ERR_OK;
 }
 
+static void op_unlock(struct disk *d, const char *name) {
+    entry_remove(&of(d)->locks, name);
+}
+
 static enum err op_space(struct disk *d, uint64_t *ret, struct why *why) {
     struct simdisk *s = of(d);
     if (fails(fault_of(s, SIMDISK_SPACE))) return REFUSE("space");
@@ -421,9 +425,21 @@ static enum err op_space(struct disk *d, uint64_t *ret, struct why *why) {
 }
 
 static const struct disk_ops ops = {
-    .open = op_open, .close = op_close, .size = op_size, .read = op_read, .write = op_write, .sync = op_sync,
-    .allocate = op_allocate, .rename = op_rename, .remove = op_remove, .mkdir = op_mkdir, .sync_dir = op_sync_dir,
-    .list = op_list, .lock = op_lock, .space = op_space,
+    .open = op_open,
+    .close = op_close,
+    .size = op_size,
+    .read = op_read,
+    .write = op_write,
+    .sync = op_sync,
+    .allocate = op_allocate,
+    .rename = op_rename,
+    .remove = op_remove,
+    .mkdir = op_mkdir,
+    .sync_dir = op_sync_dir,
+    .list = op_list,
+    .lock = op_lock,
+    .unlock = op_unlock,
+    .space = op_space,
 };
 
 /* ---- life ---- */

@@ -3,6 +3,7 @@
 #include "serverhost.h"
 
 #include "compact.h"
+#include "file.h"
 #include "osdigest.h"
 #include "panic.h"
 #include "world.h"
@@ -320,17 +321,18 @@ void serverhost_start(struct serverhost *h) {
                                  .log = log_line,
                                  .log_ctx = h,
                                  .observer = &h->guest};
+    struct file_options journal = {.segment_bytes = (uint64_t)p->segment_kib * 1024,
+                                   .reserve_bytes = (uint64_t)p->segment_kib * 1024};
     struct server_options o = {.limits = p->limits,
                                .shard = 1,
-                               .segment_bytes = (uint64_t)p->segment_kib * 1024,
-                               .reserve_bytes = (uint64_t)p->segment_kib * 1024,
                                .build = "sim",
                                .appends_away = rng_below(&h->rng, 2),
                                .without_threads = true};
     (void)arm(h, (uint32_t)p->append_crash_ppm * 10, 60);
     h->projected_lsn = 0;
     struct server *server = NULL;
-    enum err e = server_open(&world, &o, &server, &why);
+    enum err e = file_open(world.disk, &h->clock, &journal, &world.journal, &why);
+    if (e == ERR_OK) e = server_open(&world, &o, &server, &why);
     disarm(h);
     if (e != ERR_OK) {
         refused(h, e, &why);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "fold.h"
 #include "inspect.h"
 #include "osdisk.h"
@@ -339,14 +340,28 @@ enum err lab_token(struct lab *l, const char *tenant, const char *role, char ret
 
 /* ---- what it wrote ---- */
 
+static enum err reader_open(const struct lab *l, struct disk **ret_disk, struct journal **ret, struct why *why) {
+    enum err e = osdisk_open(l->data, ret_disk, why);
+    if (e != ERR_OK) return e;
+    e = file_reader(*ret_disk, ret, why);
+    if (e != ERR_OK) osdisk_close(*ret_disk);
+    return e;
+}
+
+static void reader_close(struct disk *d, struct journal *reader) {
+    reader->ops->close(reader);
+    osdisk_close(d);
+}
+
 enum err lab_check(struct lab *l, uint64_t flows, uint64_t ends, struct why *why) {
     uint64_t counts[REC_KIND_END];
     struct disk *d;
+    struct journal *reader;
     enum err e = lab_stop(l, why);
-    if (e == ERR_OK) e = osdisk_open(l->data, &d, why);
+    if (e == ERR_OK) e = reader_open(l, &d, &reader, why);
     if (e != ERR_OK) return e;
-    e = inspect_count(d, counts, why);
-    osdisk_close(d);
+    e = inspect_count(reader, counts, why);
+    reader_close(d, reader);
     if (e != ERR_OK) return e;
     if (counts[REC_SUBMITTED] != flows || counts[REC_ENDED] != ends)
         return why_set(why, ERR_CORRUPT, "the journal has %llu flows and %llu ends, expected were %llu and %llu",
@@ -357,13 +372,14 @@ enum err lab_check(struct lab *l, uint64_t flows, uint64_t ends, struct why *why
 
 enum err lab_fold(struct lab *l, double *ret, struct why *why) {
     struct disk *d;
+    struct journal *reader;
     struct fold f;
-    enum err e = osdisk_open(l->data, &d, why);
+    enum err e = reader_open(l, &d, &reader, why);
     if (e != ERR_OK) return e;
     double start = bench_now();
-    e = fold_run(d, UINT64_MAX, &f, why);
+    e = fold_run(reader, UINT64_MAX, &f, why);
     *ret = bench_now() - start;
     if (e == ERR_OK) engine_free(f.engine);
-    osdisk_close(d);
+    reader_close(d, reader);
     return e;
 }

@@ -1,18 +1,16 @@
-/* audit.c: see audit.h. Must not: write, or depend on anything but the files. */
+/* audit.c: see audit.h. Must not: depend on anything but the journal. */
 #include "audit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "panic.h"
-#include "scan.h"
-#include "segment.h"
 #include "utf8.h"
 
 #define NAME_BYTES 200u
-#define TRIES 8u /* each follows a move of a whole segment, which takes longer than to read some */
+#define TRIES 8u /* each follows a move of a whole piece, which takes longer than to read some */
 
-struct slot {              /* a record that fits, until the segment is through: later ones take its place */
+struct slot {              /* a record that fits, until the piece is through: later ones take its place */
     struct audit_record r; /* without its texts */
     char principal[NAME_BYTES], name[NAME_BYTES], text[AUDIT_TEXT_BYTES];
 };
@@ -22,10 +20,10 @@ struct reading {
     const atomic_bool *stop;
     struct arena *arena;  /* of the page */
     struct arena scratch; /* of one record */
-    struct slot *ring;    /* the last `room` that fit, of one segment: `seen` have been put in */
+    struct slot *ring;    /* the last `room` that fit, of one piece: `seen` have been put in */
     uint32_t room;
     uint64_t seen;
-    bool before; /* something was older than since_ms: so is everything in older segments */
+    bool before; /* something was older than since_ms: so is everything in older pieces */
 };
 
 /* ---- one record ---- */
@@ -135,9 +133,11 @@ static void keep(struct reading *p, const struct record *r, uint64_t lsn, int64_
     put_words(to->text, r);
 }
 
-/* ---- one segment ---- */
+/* ---- one batch ---- */
 
-static enum err batch_read(struct reading *p, const struct batch *b, struct why *why) {
+static enum err batch_read(void *ctx, const struct batch *b, struct why *why) {
+    struct reading *p = ctx;
+    if (atomic_load(p->stop)) return why_set(why, ERR_STATE, "it is no longer wanted");
     struct cursor c = cursor_of(b->records);
     if (p->q->since_ms != 0 && b->time.ms < p->q->since_ms) p->before = true;
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn && lsn <= p->q->upto_lsn; lsn++) {
@@ -148,27 +148,6 @@ static enum err batch_read(struct reading *p, const struct batch *b, struct why 
         if (fits(p->q, &r, b->time.ms)) keep(p, &r, lsn, b->time.ms);
     }
     return ERR_OK;
-}
-
-/* Up to its first block that is none: the end, or what is being written just now. Whether the chain is whole is the
- * business of who starts a server. */
-static enum err segment_read(struct reading *p, struct scan *scan, const struct segment *g, struct why *why) {
-    char name[SEGMENT_NAME_MAX];
-    segment_file_name(name, g);
-    enum err e = g->packed ? scan_open_packed(scan, name, why) : scan_open(scan, name, g->header.nonce, false, why);
-    if (e != ERR_OK) return e;
-    for (uint64_t offset = BLOCK_FIRST_OFFSET; e == ERR_OK && offset < scan->bytes;) {
-        struct block b;
-        bool valid = false;
-        if (atomic_load(p->stop)) e = why_set(why, ERR_STATE, "it is no longer wanted");
-        if (e == ERR_OK) e = scan_block(scan, offset, &valid, &b, why);
-        if (e != ERR_OK || !valid) break;
-        if (b.kind == BLOCK_BATCH && b.batch.first_lsn > p->q->upto_lsn) break;
-        if (b.kind == BLOCK_BATCH) e = batch_read(p, &b.batch, why);
-        offset += b.total_bytes;
-    }
-    scan_close(scan);
-    return e;
 }
 
 /* ---- all of them, backwards ---- */
@@ -184,25 +163,19 @@ static void page_take(const struct reading *p, struct audit_page *page) {
     }
 }
 
-static enum err segments_read(struct reading *p, struct disk *d, const struct segment_table *t, struct audit_page *page,
-                              struct why *why) {
-    struct scan scan;
-    enum err e = ERR_OK;
-    uint32_t read = 0;
-    uint64_t oldest = 0; /* record of a segment that was read */
+static enum err pieces_read(struct reading *p, struct journal *j, struct audit_page *page, struct why *why) {
+    uint64_t first[AUDIT_PIECES_MAX + 1], upto = p->q->upto_lsn; /* one more tells that there is a next page */
+    uint32_t count = 0;
+    enum err e = j->ops->pieces(j, upto, first, AUDIT_PIECES_MAX + 1, &count, why);
     p->ring = ARENA_ARRAY(p->arena, struct slot, p->q->most + 1);
-    scan_init(&scan, d);
-    for (uint32_t i = t->rows.count; e == ERR_OK && i > 0; i--) {
-        const struct segment *g = segment_at(t, i - 1);
-        if (!g->used || g->header.first_lsn > p->q->upto_lsn) continue;
-        if (read++ == AUDIT_SEGMENTS_MAX) {
-            page->next = oldest - 1;
+    for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
+        if (i == AUDIT_PIECES_MAX) {
+            page->next = upto;
             break;
         }
-        oldest = g->header.first_lsn;
         p->seen = 0;
-        p->room = p->q->most - page->count + 1; /* one more tells that there is a next page */
-        e = segment_read(p, &scan, g, why);
+        p->room = p->q->most - page->count + 1; /* the same for records */
+        e = j->ops->read(j, first[i], upto, batch_read, p, why);
         if (e == ERR_OK) page_take(p, page);
         if (page->count > p->q->most) {
             page->count = p->q->most;
@@ -210,32 +183,28 @@ static enum err segments_read(struct reading *p, struct disk *d, const struct se
             break;
         }
         if (p->before) break;
+        upto = first[i] - 1;
     }
-    scan_fini(&scan);
     return e;
 }
 
-/* ERR_NOT_FOUND: a segment has moved since it was listed: into the archive, or was packed or removed there. */
-static enum err page_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
+/* ERR_NOT_FOUND: a piece has moved since it was listed: into the archive, or was packed or removed there. */
+static enum err page_read(struct journal *j, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
                           struct audit_page *ret, struct why *why) {
-    struct segment_table t;
     struct reading p = {.q = q, .stop = stop, .arena = arena};
     *ret = (struct audit_page){.at = ARENA_ARRAY(arena, struct audit_record, q->most + 1)};
-    segment_table_init(&t);
     arena_init(&p.scratch, 65536, (size_t)1 << 30);
-    enum err e = segment_table_load(&t, d, true, why);
-    if (e == ERR_OK) e = segments_read(&p, d, &t, ret, why);
+    enum err e = pieces_read(&p, j, ret, why);
     arena_fini(&p.scratch);
-    segment_table_fini(&t);
     return e;
 }
 
-enum err audit_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
+enum err audit_read(struct journal *reader, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
                     struct audit_page *ret, struct why *why) {
     REQUIRE(q->most > 0);
     struct audit_page page;
     enum err e = ERR_NOT_FOUND;
-    for (uint32_t i = 0; e == ERR_NOT_FOUND && i < TRIES; i++) e = page_read(d, q, stop, arena, &page, why);
+    for (uint32_t i = 0; e == ERR_NOT_FOUND && i < TRIES; i++) e = page_read(reader, q, stop, arena, &page, why);
     if (e == ERR_NOT_FOUND) return why_set(why, ERR_BUSY, "the journal is being moved into its archive");
     if (e == ERR_OK) *ret = page;
     return e;

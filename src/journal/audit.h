@@ -1,18 +1,18 @@
-/* audit.h: records of the journal and its archive as an audit trail: newest first, by filter, a page at a time.
- * Segments are read from the newest backwards, and only as far as the page needs. Reads beside a live server: takes no
- * lock, changes nothing; meant for a thread that keeps nobody waiting. */
+/* audit.h: records of the journal and its archive as an audit trail: newest first, by filter, a page at a time. The
+ * pieces of the journal are read from the newest backwards, and only as far as the page needs, by a reader (journal.h),
+ * so beside a live server; meant for a thread that keeps nobody waiting. */
 #ifndef REEVE_AUDIT_H
 #define REEVE_AUDIT_H
 
 #include <stdatomic.h>
 
 #include "arena.h"
-#include "disk.h"
+#include "journal.h"
 #include "record.h"
 #include "wtime.h"
 
 #define AUDIT_TEXT_BYTES 512u   /* of what a record says; the rest is left out */
-#define AUDIT_SEGMENTS_MAX 8u   /* read for one page, which may then be short, with a cursor to go on */
+#define AUDIT_PIECES_MAX 8u     /* read for one page, which may then be short, with a cursor to go on */
 
 struct audit_query { /* what is 0 or empty does not choose */
     uint64_t upto_lsn; /* not above it */
@@ -42,7 +42,7 @@ struct audit_page {
 };
 
 /* The page is in `arena`. Whoever sets `stop` wants it no longer: it ends soon, with ERR_STATE. */
-CHECKED enum err audit_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
-                            struct audit_page *ret, struct why *why);
+CHECKED enum err audit_read(struct journal *reader, const struct audit_query *q, const atomic_bool *stop,
+                            struct arena *arena, struct audit_page *ret, struct why *why);
 
 #endif

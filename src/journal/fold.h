@@ -1,9 +1,8 @@
-/* fold.h: a state made from files: the newest whole snapshot at or below an LSN, then every batch up to it, by `apply`
- * alone. Reads beside a live server: takes no lock, changes nothing. */
+/* fold.h: a state made from a journal: the newest whole snapshot at or below an LSN, then every batch up to it, by
+ * `apply` alone. A reader (journal.h) is all it takes, so it runs beside a live server, in any thread or process. */
 #ifndef REEVE_FOLD_H
 #define REEVE_FOLD_H
 
-#include "disk.h"
 #include "engine.h"
 #include "journal.h"
 
@@ -17,21 +16,19 @@ struct fold {
 
 /* The state after the last batch that ends at or below `upto`. ERR_NOT_FOUND when the journal is empty or what is
  * needed lies beyond the archive. */
-CHECKED enum err fold_run(struct disk *d, uint64_t upto, struct fold *ret, struct why *why);
+CHECKED enum err fold_run(struct journal *reader, uint64_t upto, struct fold *ret, struct why *why);
 /* The same from as far back as the archive reaches, telling of each batch before it is applied. Whatever `before`
  * returns but ERR_OK ends it and is returned. */
 typedef enum err (*fold_fn)(void *ctx, const struct engine *e, const struct batch *b, struct why *why);
-CHECKED enum err fold_follow(struct disk *d, uint64_t upto, fold_fn before, void *ctx, struct fold *ret,
+CHECKED enum err fold_follow(struct journal *reader, uint64_t upto, fold_fn before, void *ctx, struct fold *ret,
                              struct why *why);
 /* For who goes on from time to time: first the newest state at or below `upto` for which all later records are there,
  * or, where the archive no longer reaches back that far, the oldest there is (then info.lsn is above `upto`). Then, as
  * often as one likes, further batches: each that ends at or below the new `upto` is given to `apply`, which must replay
  * it. */
 typedef enum err (*fold_apply_fn)(void *ctx, struct engine *e, const struct batch *b, struct why *why);
-CHECKED enum err fold_begin(struct disk *d, uint64_t upto, struct fold *ret, struct why *why);
-CHECKED enum err fold_go_on(struct disk *d, struct fold *f, uint64_t upto, fold_apply_fn apply, void *ctx,
+CHECKED enum err fold_begin(struct journal *reader, uint64_t upto, struct fold *ret, struct why *why);
+CHECKED enum err fold_go_on(struct journal *reader, struct fold *f, uint64_t upto, fold_apply_fn apply, void *ctx,
                             struct why *why);
-/* The last record of the closed segments: everything but the newest segment. 0 = none is closed. */
-CHECKED enum err fold_closed(struct disk *d, uint64_t *ret_lsn, struct why *why);
 
 #endif

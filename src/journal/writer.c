@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "arena.h"
-#include "file.h"
 #include "panic.h"
 
 enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
@@ -83,12 +82,15 @@ static void append_now(struct writer *w, uint64_t epoch, uint64_t expected_head,
 
 static void seal_now(struct writer *w, struct writer_result *ret) {
     *ret = (struct writer_result){.outcome = JOURNAL_DURABLE, .seal = true};
-    enum err e = file_seal(w->journal, &ret->why);
-    if (e != ERR_OK) ret->outcome = e == ERR_NO_SPACE ? JOURNAL_FULL : JOURNAL_FAILED;
+    enum err e = w->journal->ops->seal(w->journal, &ret->why);
+    if (e == ERR_NO_SPACE)
+        ret->outcome = JOURNAL_FULL;
+    else if (e != ERR_OK)
+        ret->outcome = e == ERR_FENCED ? JOURNAL_FENCED : JOURNAL_FAILED;
 }
 
 static void want_segment(struct writer *w) {
-    if (file_wants_prepare(w->journal) && !atomic_exchange(&w->segment_wanted, true)) wake(&w->wanted);
+    if (w->journal->ops->wants_prepare(w->journal) && !atomic_exchange(&w->segment_wanted, true)) wake(&w->wanted);
 }
 
 static void append_step(struct writer *w) {
@@ -114,7 +116,7 @@ static void *append_main(void *arg) {
 static void prepare_now(struct writer *w) {
     /* A failure is not lost: the append that needs the segment meets it again and answers for it. */
     struct why why;
-    if (file_prepare(w->journal, &why) != ERR_OK) why.text[0] = 0;
+    if (w->journal->ops->prepare(w->journal, &why) != ERR_OK) why.text[0] = 0;
 }
 
 static void trim_now(struct writer *w) {

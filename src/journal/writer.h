@@ -13,7 +13,7 @@
  * Compaction, for a loop that never waits (`c` is os/oschild.h's child; even starting it takes time, because the
  * starting thread waits until the child has its own program):
  *
- *     start            writer_chore(w, fn, ctx), where fn calls oschild_compact(dir, archive_days, &c, &why)
+ *     start            writer_chore(w, fn, ctx), where fn calls oschild_compact(locator, archive_days, &c, &why)
  *     writer_fd        if (writer_chore_take(w)) poll c.pidfd from now on
  *     c.pidfd          if (oschild_ended(&c, &code) && code == 0) writer_trim(w, 0)
  *     writer_fd        if (writer_trim_take(w, &t) && t.err != ERR_OK) log it
@@ -37,7 +37,7 @@ struct writer_result {
     struct why why;    /* empty when durable */
 };
 
-/* `j` is a file engine's journal, acquired, and stays the caller's. Not threaded: what is handed over waits until the
+/* `j` is acquired and stays the caller's. Not threaded: what is handed over waits until the
  * owner calls writer_step, which is how a simulator has the two threads' work done when it likes; there is no fd. */
 CHECKED enum err writer_open(struct journal *j, bool threaded, struct writer **ret, struct why *why);
 bool writer_step(struct writer *w); /* one thing that a thread would do; false: there is none */

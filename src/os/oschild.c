@@ -78,9 +78,9 @@ void oschild_background(void) {
     (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
 
-enum err oschild_compact(const char *data_dir, uint32_t archive_days, struct oschild *ret, struct why *why) {
+enum err oschild_compact(const char *locator, uint32_t archive_days, struct oschild *ret, struct why *why) {
     char days[16];
     (void)snprintf(days, sizeof days, "%u", archive_days);
-    const char *args[] = {"journal", "compact", "--data", data_dir, "--archive-days", days, NULL};
+    const char *args[] = {"journal", "compact", "--data", locator, "--archive-days", days, NULL};
     return oschild_start(args, ret, why);
 }

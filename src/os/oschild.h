@@ -21,8 +21,8 @@ CHECKED bool oschild_ended(struct oschild *c, int *ret_exit_code);
 int oschild_wait(struct oschild *c);
 /* Called by the child itself: yields processor and disk to everyone else. */
 void oschild_background(void);
-/* Starts a compaction: `journal compact --data DIR --archive-days N`. When the pidfd is readable and oschild_ended
+/* Starts a compaction: `journal compact --data LOCATOR --archive-days N`. When the pidfd is readable and oschild_ended
  * gives the code 0, the caller trims (writer_trim). */
-CHECKED enum err oschild_compact(const char *data_dir, uint32_t archive_days, struct oschild *ret, struct why *why);
+CHECKED enum err oschild_compact(const char *locator, uint32_t archive_days, struct oschild *ret, struct why *why);
 
 #endif

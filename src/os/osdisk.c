@@ -22,7 +22,10 @@
 struct osdisk {
     struct disk disk; /* first: the port's pointer is ours */
     int dir;
-    int locks[8];
+    struct {
+        int fd;
+        char name[32];
+    } locks[8];
     uint32_t lock_count;
 };
 
@@ -198,7 +201,7 @@ static enum err op_list(struct disk *d, const char *subdir, disk_list_fn each, v
 static enum err op_lock(struct disk *d, const char *name, struct why *why) {
     struct osdisk *o = of(d);
     REQUIRE(name_is_plain(name));
-    REQUIRE(o->lock_count < sizeof o->locks / sizeof o->locks[0]);
+    REQUIRE(o->lock_count < sizeof o->locks / sizeof o->locks[0] && strlen(name) < sizeof o->locks[0].name);
     int fd = openat(o->dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return fail(why, "open", name);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -209,8 +212,18 @@ static enum err op_lock(struct disk *d, const char *name, struct why *why) {
         (void)close(fd);
         return e;
     }
-    o->locks[o->lock_count++] = fd;
+    o->locks[o->lock_count].fd = fd;
+    strcpy(o->locks[o->lock_count++].name, name);
     return ERR_OK;
+}
+
+static void op_unlock(struct disk *d, const char *name) {
+    struct osdisk *o = of(d);
+    uint32_t i = 0;
+    while (i < o->lock_count && strcmp(o->locks[i].name, name) != 0) i++;
+    REQUIRE(i < o->lock_count);
+    (void)close(o->locks[i].fd);
+    o->locks[i] = o->locks[--o->lock_count];
 }
 
 static enum err op_space(struct disk *d, uint64_t *ret, struct why *why) {
@@ -221,9 +234,21 @@ static enum err op_space(struct disk *d, uint64_t *ret, struct why *why) {
 }
 
 static const struct disk_ops ops = {
-    .open = op_open, .close = op_close, .size = op_size, .read = op_read, .write = op_write, .sync = op_sync,
-    .allocate = op_allocate, .rename = op_rename, .remove = op_remove, .mkdir = op_mkdir, .sync_dir = op_sync_dir,
-    .list = op_list, .lock = op_lock, .space = op_space,
+    .open = op_open,
+    .close = op_close,
+    .size = op_size,
+    .read = op_read,
+    .write = op_write,
+    .sync = op_sync,
+    .allocate = op_allocate,
+    .rename = op_rename,
+    .remove = op_remove,
+    .mkdir = op_mkdir,
+    .sync_dir = op_sync_dir,
+    .list = op_list,
+    .lock = op_lock,
+    .unlock = op_unlock,
+    .space = op_space,
 };
 
 enum err osdisk_open(const char *path, struct disk **ret, struct why *why) {
@@ -241,7 +266,7 @@ enum err osdisk_open(const char *path, struct disk **ret, struct why *why) {
 
 void osdisk_close(struct disk *d) {
     struct osdisk *o = of(d);
-    for (uint32_t i = 0; i < o->lock_count; i++) (void)close(o->locks[i]);
+    for (uint32_t i = 0; i < o->lock_count; i++) (void)close(o->locks[i].fd);
     (void)close(o->dir);
     free(o);
 }

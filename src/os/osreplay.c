@@ -35,7 +35,7 @@ struct recall {
 struct osreplay {
     struct replayer recaller; /* first: the interface's pointer is ours */
     struct osloop *loop;
-    char *dir;
+    char *locator;
     uint64_t id_last;
     struct recall all[RECALLS_MAX];
     uint8_t space[READ_BYTES];
@@ -45,7 +45,7 @@ struct osreplay {
 
 struct starting { /* the thread's own */
     int fd;
-    char *dir;
+    char *locator;
     char numbers[4][ARG_BYTES];
 };
 
@@ -53,7 +53,7 @@ static void spawn_and_wait(const struct starting *x) {
     static char self[] = "/proc/self/exe", name[] = "reeve", child[] = OSREPLAY_CHILD;
     char numbers[4][ARG_BYTES];
     memcpy(numbers, x->numbers, sizeof numbers);
-    char *argv[ARGS + 2] = {name, child, x->dir, numbers[0], numbers[1], numbers[2], numbers[3], NULL};
+    char *argv[ARGS + 2] = {name, child, x->locator, numbers[0], numbers[1], numbers[2], numbers[3], NULL};
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
     ENSURE(posix_spawn_file_actions_init(&actions) == 0);
@@ -70,7 +70,7 @@ static void spawn_and_wait(const struct starting *x) {
 static void *thread_run(void *ctx) {
     struct starting *x = ctx;
     spawn_and_wait(x);
-    free(x->dir);
+    free(x->locator);
     free(x);
     return NULL;
 }
@@ -88,13 +88,13 @@ static bool thread_start(struct starting *x) {
 
 static bool child_start(const struct osreplay *o, const struct replay_spec *spec, int fd) {
     struct starting *x = malloc(sizeof *x);
-    char *dir = strdup(o->dir);
-    if (x == NULL || dir == NULL) PANIC("no memory");
-    *x = (struct starting){.fd = fd, .dir = dir};
+    char *locator = strdup(o->locator);
+    if (x == NULL || locator == NULL) PANIC("no memory");
+    *x = (struct starting){.fd = fd, .locator = locator};
     const unsigned long long numbers[4] = {spec->after_lsn, spec->after_ordinal, spec->flow, spec->most};
     for (uint32_t i = 0; i < 4; i++) snprintf(x->numbers[i], ARG_BYTES, "%llu", numbers[i]);
     if (thread_start(x)) return true;
-    free(x->dir);
+    free(x->locator);
     free(x);
     return false;
 }
@@ -171,13 +171,13 @@ static const struct replayer_ops ops = {op_start, op_upto, op_pause, op_stop};
 
 /* ---- life ---- */
 
-struct osreplay *osreplay_open(struct osloop *loop, const char *data_dir) {
+struct osreplay *osreplay_open(struct osloop *loop, const char *locator) {
     struct osreplay *o = calloc(1, sizeof *o);
     if (o == NULL) PANIC("no memory");
     o->recaller.ops = &ops;
     o->loop = loop;
-    o->dir = strdup(data_dir);
-    if (o->dir == NULL) PANIC("no memory");
+    o->locator = strdup(locator);
+    if (o->locator == NULL) PANIC("no memory");
     return o;
 }
 
@@ -185,7 +185,7 @@ void osreplay_close(struct osreplay *o) {
     if (o == NULL) return;
     for (uint32_t i = 0; i < RECALLS_MAX; i++)
         if (o->all[i].id.v != 0) let_go(&o->all[i]);
-    free(o->dir);
+    free(o->locator);
     free(o);
 }
 

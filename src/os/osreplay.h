@@ -7,13 +7,13 @@
 #include "osloop.h"
 #include "replay.h"
 
-/* The first argument of the child; then: directory, LSN, ordinal, flow, most. It is told how far to go on its standard
+/* The first argument of the child; then: locator of the journal, LSN, ordinal, flow, most. It is told how far to go on its standard
  * input, 8 bytes little-endian each time, and tells on its standard output. */
 #define OSREPLAY_CHILD "--child-recall"
 
 struct osreplay;
 
-struct osreplay *osreplay_open(struct osloop *loop, const char *data_dir);
+struct osreplay *osreplay_open(struct osloop *loop, const char *locator);
 void osreplay_close(struct osreplay *o); /* before the loop; whoever still reads ends */
 struct replayer *osreplay_replayer(struct osreplay *o);
 

@@ -43,8 +43,10 @@ struct disk_ops {
     enum err (*mkdir)(struct disk *d, const char *name, struct why *why); /* fine when it exists */
     enum err (*sync_dir)(struct disk *d, const char *subdir, struct why *why); /* "" = the directory itself */
     enum err (*list)(struct disk *d, const char *subdir, disk_list_fn each, void *ctx, struct why *why);
-    /* An OFD lock on the named file (created when missing), held until the disk is closed or the process ends. */
+    /* An OFD lock on the named file (created when missing), held until `unlock`, or the disk is closed, or the process
+     * ends. */
     enum err (*lock)(struct disk *d, const char *name, struct why *why); /* ERR_CONFLICT when someone holds it */
+    void (*unlock)(struct disk *d, const char *name);                    /* of this disk object */
     enum err (*space)(struct disk *d, uint64_t *ret_free_bytes, struct why *why);
 };
 

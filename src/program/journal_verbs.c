@@ -5,15 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compact.h"
 #include "file.h"
 #include "fold.h"
 #include "inspect.h"
+#include "journal_locate.h"
 #include "oschild.h"
 #include "osclock.h"
-#include "osdisk.h"
 
 struct flags {
     const char *data;
@@ -58,19 +57,18 @@ static enum err options_parse(int argc, char **argv, struct flags *ret, struct w
     return ERR_OK;
 }
 
-static enum err data_open(const struct flags *o, struct disk **ret, struct why *why) {
+static enum err data_open(const struct flags *o, struct journal_located *ret, struct why *why) {
     if (o->data == NULL) return why_set(why, ERR_INVALID, "--data DIR is missing");
-    if (access(o->data, R_OK) != 0) return why_set(why, ERR_NOT_FOUND, "%s: %s", o->data, strerrordesc_np(errno));
-    return osdisk_open(o->data, ret, why);
+    return journal_locate(o->data, ret, why);
 }
 
 static enum err verify(const struct flags *o, struct why *why) {
-    struct disk *d;
-    struct inspect_report r;
-    enum err e = data_open(o, &d, why);
+    struct journal_located l;
+    struct journal_report r;
+    enum err e = data_open(o, &l, why);
     if (e != ERR_OK) return e;
-    e = inspect_verify(d, &r, why);
-    osdisk_close(d);
+    e = l.reader->ops->verify(l.reader, &r, why);
+    journal_located_close(&l);
     if (e != ERR_OK) return e;
     printf("{\"segments\":%u,\"archived\":%u,\"batches\":%llu,\"bytes\":%llu,\"first_lsn\":%llu,\"last_lsn\":%llu,"
            "\"epoch\":%llu,\"sealed\":%s,\"snapshots\":%u,\"snapshot_lsn\":%llu}\n",
@@ -87,23 +85,23 @@ static enum err out_more(struct byte_sink *s, const void *from, size_t len, stru
 }
 
 static enum err dump(const struct flags *o, struct why *why) {
-    struct disk *d;
+    struct journal_located l;
     struct byte_sink out = {out_more};
-    enum err e = data_open(o, &d, why);
+    enum err e = data_open(o, &l, why);
     if (e != ERR_OK) return e;
-    e = inspect_dump(d, o->from, o->to, &out, why);
-    osdisk_close(d);
+    e = inspect_dump(l.reader, o->from, o->to, &out, why);
+    journal_located_close(&l);
     return e;
 }
 
 static enum err at(const struct flags *o, struct why *why) {
-    struct disk *d;
+    struct journal_located l;
     struct fold f;
     if (o->lsn == 0) return why_set(why, ERR_INVALID, "--lsn N is missing");
-    enum err e = data_open(o, &d, why);
+    enum err e = data_open(o, &l, why);
     if (e != ERR_OK) return e;
-    e = fold_run(d, o->lsn, &f, why);
-    osdisk_close(d);
+    e = fold_run(l.reader, o->lsn, &f, why);
+    journal_located_close(&l);
     if (e != ERR_OK) return e;
     struct digest digest = engine_digest(f.engine);
     engine_free(f.engine);
@@ -114,15 +112,15 @@ static enum err at(const struct flags *o, struct why *why) {
 }
 
 static enum err compact(const struct flags *o, struct why *why) {
-    struct disk *d;
+    struct journal_located l;
     struct compact_report r;
-    enum err e = data_open(o, &d, why);
+    enum err e = data_open(o, &l, why);
     if (e != ERR_OK) return e;
     oschild_background();
     struct compact_options options = {o->lsn, (uint32_t)o->archive_days, osclock()->wall(osclock())};
-    e = compact_lock(d, why);
-    if (e == ERR_OK) e = compact_run(d, &options, &r, why);
-    osdisk_close(d);
+    e = compact_lock(l.disk, why);
+    if (e == ERR_OK) e = compact_run(l.disk, &options, &r, why);
+    journal_located_close(&l);
     if (e != ERR_OK) return e;
     printf("{\"lsn\":%llu,\"snapshot_lsn\":%llu,\"batches\":%llu,\"packed\":%u,\"packed_from_bytes\":%llu,"
            "\"packed_bytes\":%llu,\"removed\":%u}\n",

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "event_replay.h"
+#include "journal_locate.h"
 #include "oschild.h"
-#include "osdisk.h"
 #include "osreplay.h"
 #include "panic.h"
 
@@ -75,7 +75,7 @@ bool replay_child_is(int argc, char **argv) {
 }
 
 int replay_child_run(char **argv) {
-    struct disk *disk;
+    struct journal_located journal;
     struct why why = {{0}}, ignored;
     struct byte_sink out = {out_more};
     pthread_t thread;
@@ -84,12 +84,12 @@ int replay_child_run(char **argv) {
                                      .most = (uint32_t)strtoul(argv[6], NULL, 10)};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* of the thread that waits for us, which goes with its process */
     oschild_background();
-    if (osdisk_open(argv[2], &disk, &why) != ERR_OK) {
+    if (journal_locate(argv[2], &journal, &why) != ERR_OK) {
         fprintf(stderr, "reeve: events of the past: %s\n", why.text);
         return 1;
     }
     if (pthread_create(&thread, NULL, listen_on, NULL) != 0) PANIC("no thread");
-    struct event_replay *r = event_replay_new(disk, &spec, &out);
+    struct event_replay *r = event_replay_new(journal.reader, &spec, &out);
     enum err e = ERR_OK;
     for (uint64_t upto = 0; e == ERR_OK;) {
         upto = next_upto(upto);
@@ -97,6 +97,6 @@ int replay_child_run(char **argv) {
     }
     (void)!event_replay_fail(r, &why, &ignored);
     event_replay_free(r);
-    osdisk_close(disk);
+    journal_located_close(&journal);
     return 1;
 }

@@ -57,6 +57,7 @@ struct serve {
     struct why child_why;
     watch_id child_watch;
     uint32_t archive_days;
+    const char *locator; /* of the journal */
 
     struct inherited_fds handover; /* of `reeve up --playground`; no control = there is none */
     struct kill_switch plug;
@@ -126,7 +127,7 @@ static enum err log_open(struct serve *v, struct why *why) {
 /* On the journal's housekeeping thread. */
 static void compact_start(void *ctx) {
     struct serve *v = ctx;
-    v->child_err = oschild_compact(setting_text(&v->settings, SETTING_data), v->archive_days, &v->child, &v->child_why);
+    v->child_err = oschild_compact(v->locator, v->archive_days, &v->child, &v->child_why);
 }
 
 static void compact_over(struct serve *v, bool well, const char *text) {
@@ -548,17 +549,30 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     return hstore_open(&o, ret, why);
 }
 
-static enum err server_start(struct serve *v, const char *build, struct why *why) {
-    int64_t shard = 0, archive_days = 0, segment_bytes = 0, compact_bytes = 0;
-    enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
-    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_archive_days, 0, 36500, &archive_days, why);
+/* The journal of this server: files in the data directory. */
+static enum err journal_open(struct serve *v, struct journal **ret, struct why *why) {
+    struct file_options o;
+    int64_t archive_days = 0, segment_bytes = 0;
+    enum err e = setting_number(&v->settings, SETTING_archive_days, 0, 36500, &archive_days, why);
     if (e == ERR_OK) e = setting_number(&v->settings, SETTING_segment_bytes, 0, SEGMENT_BYTES_MAX, &segment_bytes, why);
-    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
     if (e == ERR_OK && segment_bytes % 4096 != 0)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
     if (e == ERR_OK && segment_bytes != 0 && segment_bytes < SEGMENT_BYTES_MIN)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is less than %d", (long long)segment_bytes,
                     SEGMENT_BYTES_MIN);
+    if (e != ERR_OK) return e;
+    file_options_default(&o);
+    o.archive_days = v->archive_days = (uint32_t)archive_days;
+    if (segment_bytes != 0) o.segment_bytes = (uint64_t)segment_bytes;
+    o.locator = setting_text(&v->settings, SETTING_data);
+    return file_open(v->disk, osclock(), &o, ret, why);
+}
+
+static enum err server_start(struct serve *v, const char *build, struct why *why) {
+    int64_t shard = 0, compact_bytes = 0;
+    struct journal *journal = NULL;
+    enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
+    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
     const char *open = setting_text(&v->settings, SETTING_metrics_open);
     if (e == ERR_OK && strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
         e = why_set(why, ERR_INVALID, "metrics_open: %s is neither yes nor no", open);
@@ -567,12 +581,14 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
         e = why_set(why, ERR_INVALID, "may_start_workers: %s is neither yes nor no", may);
     if (e != ERR_OK) return e;
     bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
-    v->archive_days = (uint32_t)archive_days;
     e = osbackground_open(v->loop, &v->aside, why);
+    if (e == ERR_OK) e = journal_open(v, &journal, why);
     if (e != ERR_OK) return e;
-    v->recall = osreplay_open(v->loop, setting_text(&v->settings, SETTING_data));
+    v->locator = journal->ops->locator(journal);
+    v->recall = osreplay_open(v->loop, v->locator);
     struct memory_recovery recovery = {0};
-    struct server_world world = {.disk = v->disk,
+    struct server_world world = {.journal = journal,
+                                 .disk = v->disk,
                                  .replayer = osreplay_replayer(v->recall),
                                  .background = osbackground_port(v->aside),
                                  .launch = strcmp(may, "yes") == 0 ? launch_worker : NULL,
@@ -587,11 +603,9 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .recovers_ctx = &recovery,
                                  .log = log_line,
                                  .log_ctx = v};
-    engine_limits_fit(&v->settings.limits, file_batch_bytes_max((uint64_t)segment_bytes));
+    engine_limits_fit(&v->settings.limits, journal->limits.batch_bytes_max);
     struct server_options o = {.limits = v->settings.limits,
                                .shard = (uint32_t)shard,
-                               .archive_days = (uint32_t)archive_days,
-                               .segment_bytes = (uint64_t)segment_bytes,
                                .compact_bytes = (uint64_t)compact_bytes,
                                .build = build,
                                .uid = getuid(),
@@ -608,6 +622,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .resp = &v->resp,
                                .kill_switch = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
+    if (e != ERR_OK) journal->ops->close(journal);
     if (e == ERR_OK) e = server_open(&world, &o, &v->server, why);
     memory_recovered(&recovery);
     return e;

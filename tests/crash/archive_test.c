@@ -8,7 +8,6 @@
 
 #include "archive.h"
 #include "chain.h"
-#include "inspect.h"
 #include "journal_fixture.h"
 #include "simdisk.h"
 #include "snapfile.h"
@@ -63,8 +62,8 @@ static void check_all(struct simdisk *s, uint64_t last) {
     assert_int_equal(l.head.lsn, last);
     assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, last);
-    struct inspect_report r;
-    assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_OK);
+    struct journal_report r;
+    assert_int_equal(journal_fixture_verify(l.disk, &r, &l.why), ERR_OK);
     assert_int_equal(r.first_lsn, 1);
     assert_int_equal(r.last_lsn, last);
     journal_fixture_stop(&l);
@@ -229,8 +228,7 @@ static void every_call_of_packing_fails_once(void **state) {
 static void check_content(struct simdisk *s) {
     struct journal_fixture l;
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
-    l.options.read_only = 1;
-    assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
+    assert_int_equal(file_reader(l.disk, &l.journal, &l.why), ERR_OK);
     assert_int_equal(journal_fixture_read(&l, 1), ERR_OK);
     assert_int_equal(l.read_lsn, 27);
     journal_fixture_stop(&l);
@@ -246,10 +244,10 @@ static void rot_in_a_packed_segment_is_refused_with_file_and_byte(void **state) 
     assert_int_equal(pack_now(&l, &r), ERR_OK);
     char name[SEGMENT_NAME_MAX];
     uint64_t bytes = simdisk_bytes(s, packed_name(name, 1)), harmless = 0;
-    struct inspect_report report;
+    struct journal_report report;
     for (uint64_t at = 0; at < bytes; at += STEP) {
         simdisk_flip_bit(s, name, at, (uint32_t)(at * 3 % 8));
-        enum err e = inspect_verify(l.disk, &report, &l.why);
+        enum err e = journal_fixture_verify(l.disk, &report, &l.why);
         if (e == ERR_OK) check_content(s);
         simdisk_flip_bit(s, name, at, (uint32_t)(at * 3 % 8));
         if (e == ERR_OK) harmless++;
@@ -262,7 +260,7 @@ static void rot_in_a_packed_segment_is_refused_with_file_and_byte(void **state) 
     for (uint64_t cut = 0; cut < bytes; cut += STEP) {
         struct simdisk *c = simdisk_clone(s);
         simdisk_cut(c, name, cut);
-        assert_int_equal(inspect_verify(simdisk_disk(c), &report, &l.why), ERR_CORRUPT);
+        assert_int_equal(journal_fixture_verify(simdisk_disk(c), &report, &l.why), ERR_CORRUPT);
         assert_non_null(strstr(l.why.text, name));
         simdisk_free(c);
     }
@@ -376,8 +374,8 @@ static void a_wrong_twin_is_replaced(void **state) {
 }
 
 static uint64_t oldest_record(struct journal_fixture *l) {
-    struct inspect_report r;
-    assert_int_equal(inspect_verify(l->disk, &r, &l->why), ERR_OK);
+    struct journal_report r;
+    assert_int_equal(journal_fixture_verify(l->disk, &r, &l->why), ERR_OK);
     return r.first_lsn;
 }
 
@@ -432,7 +430,7 @@ static void an_archive_in_odd_states_is_left_as_it_is(void **state) {
 
 static void snapshot_gone(void *ctx) {
     struct journal_fixture *l = ctx;
-    struct snapfile_list list;
+    struct snapshot_list list;
     struct why why;
     assert_int_equal(snapfile_list_load(l->disk, &list, &why), ERR_OK);
     if (list.count > 2) assert_int_equal(snapfile_remove(l->disk, list.lsn[1], &why), ERR_OK);
@@ -451,7 +449,7 @@ static void snapshots_that_cannot_be_read_do_not_count(void **state) {
     }
     journal_fixture_stop(&l);
     simdisk_kill(base);
-    struct snapfile_list list;
+    struct snapshot_list list;
     assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
     assert_int_equal(list.count, 3);
     for (uint64_t k = 0; k < 40; k++) {
@@ -494,7 +492,7 @@ static void the_archive_reaches_as_far_as_promised_and_little_further(void **sta
         cover(&l, l.head.lsn);
         assert_int_equal(pack_now(&l, &r), ERR_OK);
         removed += r.removed_count;
-        struct snapfile_list list;
+        struct snapshot_list list;
         assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
         assert_true(list.count <= 12);
         if (i % 16 != 15) continue;
@@ -522,7 +520,7 @@ static void nothing_goes_that_the_oldest_snapshot_needs(void **state) {
     assert_int_equal(r.removed_count, 0); /* one snapshot alone has nothing to fall back to */
     journal_fixture_append_ok(&l, 1, 100);
     cover(&l, l.head.lsn);
-    struct snapfile_list list;
+    struct snapshot_list list;
     assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
     assert_int_equal(list.count, 2);
     char name[64];
@@ -583,7 +581,7 @@ static void every_call_of_removing_fails_once(void **state) {
             start(&l, s);
             assert_int_equal(l.head.lsn, last);
             l.clock.ms = now;
-            struct snapfile_list list;
+            struct snapshot_list list;
             assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
             assert_true(oldest_record(&l) <= list.lsn[1] + 1); /* no gap, and the fall-back stands */
             assert_int_equal(pack_now(&l, &r), ERR_OK);

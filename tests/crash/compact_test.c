@@ -8,13 +8,13 @@
 #include <time.h>
 
 #include "compact.h"
+#include "engine_fixture.h"
 #include "file.h"
 #include "fold.h"
-#include "inspect.h"
-#include "osclock.h"
+#include "journal_fixture.h"
 #include "oschild.h"
+#include "osclock.h"
 #include "osdisk.h"
-#include "engine_fixture.h"
 #include "tmpdisk.h"
 
 #define SEGMENT (64u * 1024u)
@@ -96,7 +96,7 @@ static enum err lines_more(struct byte_sink *s, const void *from, size_t len, st
 
 static void check_head(struct bench *b) {
     struct fold f;
-    assert_int_equal(fold_run(b->tmp.disk, UINT64_MAX, &f, &b->why), ERR_OK);
+    assert_int_equal(journal_fixture_fold(b->tmp.disk, UINT64_MAX, &f, &b->why), ERR_OK);
     assert_int_equal(f.info.lsn, b->head.lsn);
     assert_digests_equal(f.engine, b->rig.engine);
     engine_free(f.engine);
@@ -108,20 +108,20 @@ static void what_was_written_can_be_inspected(void **state) {
     setup(&b);
     live(&b, 50);
     (void)write_out(&b);
-    struct inspect_report r;
-    assert_int_equal(inspect_verify(b.tmp.disk, &r, &b.why), ERR_OK);
+    struct journal_report r;
+    assert_int_equal(journal_fixture_verify(b.tmp.disk, &r, &b.why), ERR_OK);
     assert_int_equal(r.last_lsn, b.head.lsn);
     assert_int_equal(r.batch_count, b.rig.batches.count);
     assert_false(r.sealed);
-    assert_int_equal(file_seal(b.journal, &b.why), ERR_OK);
-    assert_int_equal(inspect_verify(b.tmp.disk, &r, &b.why), ERR_OK);
+    assert_int_equal(b.journal->ops->seal(b.journal, &b.why), ERR_OK);
+    assert_int_equal(journal_fixture_verify(b.tmp.disk, &r, &b.why), ERR_OK);
     assert_true(r.sealed);
     struct lines l = {.sink = {lines_more}};
-    assert_int_equal(inspect_dump(b.tmp.disk, 1, UINT64_MAX, &l.sink, &b.why), ERR_OK);
+    assert_int_equal(journal_fixture_dump(b.tmp.disk, 1, UINT64_MAX, &l.sink, &b.why), ERR_OK);
     assert_int_equal(l.count, b.head.lsn);
     assert_int_equal(l.last, '\n');
     l.count = 0;
-    assert_int_equal(inspect_dump(b.tmp.disk, 3, 7, &l.sink, &b.why), ERR_OK);
+    assert_int_equal(journal_fixture_dump(b.tmp.disk, 3, 7, &l.sink, &b.why), ERR_OK);
     assert_int_equal(l.count, 5);
     check_head(&b);
     teardown(&b);
@@ -148,11 +148,11 @@ static void the_past_can_be_visited_across_snapshots(void **state) {
     }
     assert_true(packed > 0); /* so the way back leads through packed segments */
     struct snapshot_info info;
-    assert_int_equal(b.journal->ops->snapshot_get(b.journal, &info, NULL, &b.why), ERR_OK);
+    assert_int_equal(b.journal->ops->snapshot_get(b.journal, 0, &info, NULL, &b.why), ERR_OK);
     assert_true(info.lsn > 0);
     for (uint32_t i = 0; i < 8; i++) {
         struct fold f;
-        assert_int_equal(fold_run(b.tmp.disk, lsn[i], &f, &b.why), ERR_OK);
+        assert_int_equal(journal_fixture_fold(b.tmp.disk, lsn[i], &f, &b.why), ERR_OK);
         assert_int_equal(f.info.lsn, lsn[i]);
         struct digest d = engine_digest(f.engine);
         assert_true(d.lo == then[i].lo && d.hi == then[i].hi);
@@ -181,7 +181,7 @@ static void a_child_compacts_while_the_parent_appends(void **state) {
         } while (!oschild_ended(&child, &code));
         assert_int_equal(code, 0);
         struct snapshot_info info = {0};
-        assert_int_equal(b.journal->ops->snapshot_get(b.journal, &info, NULL, &b.why), ERR_OK);
+        assert_int_equal(b.journal->ops->snapshot_get(b.journal, 0, &info, NULL, &b.why), ERR_OK);
         assert_true(info.lsn > 0);
         assert_int_equal(b.journal->ops->trim(b.journal, info.lsn, &b.why), ERR_OK);
         check_head(&b);

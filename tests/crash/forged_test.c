@@ -7,7 +7,6 @@
 #include "archive.h"
 #include "block.h"
 #include "hash.h"
-#include "inspect.h"
 #include "journal_fixture.h"
 #include "packed.h"
 #include "seen.h"
@@ -190,14 +189,14 @@ static void a_segment_without_its_header_leaves_a_gap(void **state) {
         assert_int_equal(start(s, &l), ERR_CORRUPT);
         assert_non_null(strstr(l.why.text, wiped ? FIRST : SECOND));
         assert_non_null(strstr(l.why.text, wiped ? "a block that is not there" : "the header is unreadable"));
-        struct inspect_report r; /* who reads beside an owner looks twice, and says the same */
+        struct journal_report r; /* who reads beside an owner looks twice, and says the same */
         uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
-        assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_CORRUPT);
+        assert_int_equal(journal_fixture_verify(l.disk, &r, &l.why), ERR_CORRUPT);
         assert_non_null(strstr(l.why.text, wiped ? FIRST : SECOND));
         calls = simdisk_calls(s, SIMDISK_ANY) - calls;
         for (uint64_t k = 0; k < calls; k++) {
             simdisk_arm(s, SIMDISK_ANY, SIMDISK_ERROR, k);
-            assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_IO);
+            assert_int_equal(journal_fixture_verify(l.disk, &r, &l.why), ERR_IO);
         }
         free(file);
         simdisk_free(s);
@@ -248,14 +247,14 @@ static void a_packed_head_that_makes_no_sense_is_refused(void **state) {
     for (uint32_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++) {
         const struct forgery *f = &forgeries[i];
         struct simdisk *c = simdisk_clone(s);
-        struct inspect_report r;
+        struct journal_report r;
         struct why why;
         uint8_t *file = bytes_of(s, PACKED, &bytes);
         number_put(file + f->at, f->value, f->width == NO_CRC ? 8 : f->width);
         if (f->width != NO_CRC) crc_put(file + 24, SEGMENT_HEADER_BYTES);
         crc_put(file, PACKED_HEAD_BYTES);
         simdisk_put(c, PACKED, file, bytes);
-        expect(f, inspect_verify(simdisk_disk(c), &r, &why), &why);
+        expect(f, journal_fixture_verify(simdisk_disk(c), &r, &why), &why);
         free(file);
         simdisk_free(c);
     }
@@ -265,14 +264,14 @@ static void a_packed_head_that_makes_no_sense_is_refused(void **state) {
 static void a_packed_file_ends_with_its_last_frame(void **state) {
     (void)state;
     struct simdisk *s = one_packed(false);
-    struct inspect_report r;
+    struct journal_report r;
     struct why why;
     uint64_t bytes;
     uint8_t *file = bytes_of(s, PACKED, &bytes), *longer = calloc(1, bytes + 1);
     assert_non_null(longer);
     memcpy(longer, file, bytes);
     simdisk_put(s, PACKED, longer, bytes + 1);
-    assert_int_equal(inspect_verify(simdisk_disk(s), &r, &why), ERR_CORRUPT);
+    assert_int_equal(journal_fixture_verify(simdisk_disk(s), &r, &why), ERR_CORRUPT);
     assert_non_null(strstr(why.text, "something follows the last frame"));
     free(longer);
     free(file);
@@ -287,7 +286,7 @@ static void a_broken_chain_stays_broken_when_packed(void **state) {
     for (uint32_t i = 0; i < 4; i++) {
         struct simdisk *s = one_packed(true);
         struct disk *d = simdisk_disk(s);
-        struct inspect_report r;
+        struct journal_report r;
         struct why why;
         char plain[SEGMENT_NAME_MAX];
         segment_name(plain, 1, true);
@@ -314,7 +313,7 @@ static void a_broken_chain_stays_broken_when_packed(void **state) {
             free(head);
         }
         assert_int_equal(d->ops->remove(d, plain, &why), ERR_OK);
-        enum err e = inspect_verify(d, &r, &why);
+        enum err e = journal_fixture_verify(d, &r, &why);
         assert_int_equal(e, i == 0 ? ERR_OK : ERR_CORRUPT);
         if (i > 0) assert_non_null(strstr(why.text, texts[i]));
         if (i > 0) assert_non_null(strstr(why.text, PACKED));
@@ -329,7 +328,7 @@ static enum err snapshot_of(struct simdisk *s, struct journal_fixture *l) {
     struct snapshot_info info;
     journal_fixture_init(l, simdisk_disk(s), SEGMENT);
     assert_int_equal(file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why), ERR_OK);
-    enum err e = l->journal->ops->snapshot_get(l->journal, &info, NULL, &l->why);
+    enum err e = l->journal->ops->snapshot_get(l->journal, 0, &info, NULL, &l->why);
     if (e == ERR_OK && info.lsn == 0) e = ERR_CORRUPT; /* passed over as damaged: the records are all there */
     journal_fixture_stop(l);
     return e;
@@ -415,10 +414,10 @@ static void a_snapshot_of_records_that_are_gone_is_damage(void **state) {
     assert_int_equal(l.disk->ops->remove(l.disk, SEEN_NAME, &l.why), ERR_OK);
     assert_int_equal(journal_fixture_start(&l), ERR_CORRUPT);
     assert_non_null(strstr(l.why.text, "the journal ends at record 0, its snapshot is of 3"));
-    l.options.read_only = true; /* who only reads may be beside an owner that is further on */
-    assert_int_equal(file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why), ERR_OK);
+    /* A reader may be beside an owner that is further on. */
+    assert_int_equal(file_reader(l.disk, &l.journal, &l.why), ERR_OK);
     struct snapshot_info info;
-    assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 3);
     journal_fixture_stop(&l);
     simdisk_free(s);

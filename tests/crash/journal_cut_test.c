@@ -29,7 +29,7 @@ static struct simdisk *small_journal(bool sealed) {
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(journal_fixture_start(&l), ERR_OK);
     for (uint32_t i = 0; i < BATCHES; i++) journal_fixture_append_ok(&l, 2, i == 2 ? 9000 : 100 + i * 300);
-    if (sealed) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
+    if (sealed) assert_int_equal(l.journal->ops->seal(l.journal, &l.why), ERR_OK);
     journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
     return s;
@@ -138,11 +138,11 @@ static struct simdisk *torn_append(const struct simdisk *base, size_t bytes, boo
     struct journal_fixture l;
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(journal_fixture_start(&l), ERR_OK);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
     if (fill_first) { /* so that the torn one is the first of a segment */
         uint64_t opened = simdisk_calls(s, SIMDISK_OPEN);
         while (simdisk_calls(s, SIMDISK_OPEN) == opened) journal_fixture_append_ok(&l, 1, 3000);
-        assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+        assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
         for (uint32_t i = 0; i < SEGMENT / BLOCK_ALIGN - 2; i++) journal_fixture_append_ok(&l, 1, 3000);
     }
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, fill_first ? 1 : 0); /* the header's own sync goes before */
@@ -292,8 +292,8 @@ static void story_tell(struct simdisk *s, struct story *t, uint32_t archive) {
     bool good = journal_fixture_start(&l) == ERR_OK;
     for (uint32_t i = 0; good && i < 12; i++) {
         good = story_append(&l, t, i);
-        if (good && i % 4 == 3) good = file_seal(l.journal, &l.why) == ERR_OK;
-        if (good && i % 5 == 1) (void)!file_prepare(l.journal, &l.why);
+        if (good && i % 4 == 3) good = l.journal->ops->seal(l.journal, &l.why) == ERR_OK;
+        if (good && i % 5 == 1) (void)!l.journal->ops->prepare(l.journal, &l.why);
         if (good && i == 10) { /* and again from what is there */
             journal_fixture_stop(&l);
             simdisk_kill(s);

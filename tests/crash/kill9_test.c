@@ -32,8 +32,8 @@ static void victim(const char *path) {
     ENSURE(journal_fixture_start(&l) == ERR_OK);
     for (uint32_t i = 0;; i++) {
         journal_fixture_append_ok(&l, 1 + i % 2, i * 613 % 30000);
-        if (i % 7 == 0) ENSURE(file_seal(l.journal, &why) == ERR_OK);
-        if (i % 5 == 0) ENSURE(file_prepare(l.journal, &why) == ERR_OK);
+        if (i % 7 == 0) ENSURE(l.journal->ops->seal(l.journal, &why) == ERR_OK);
+        if (i % 5 == 0) ENSURE(l.journal->ops->prepare(l.journal, &why) == ERR_OK);
         uint64_t lsn = l.head.lsn;
         ENSURE(write(STDOUT_FILENO, &lsn, sizeof lsn) == (ssize_t)sizeof lsn);
         if (i % 40 == 39) {
@@ -93,7 +93,7 @@ static void acknowledged_records_survive_kill_9(void **state) {
         struct journal_fixture l;
         tmpdisk_reopen(&t);
         journal_fixture_init(&l, t.disk, SEGMENT);
-        l.options.read_only = 1;
+        l.reads = true;
         enum err e = journal_fixture_start(&l);
         if (e != ERR_OK) print_message("%s\n", l.why.text);
         assert_int_equal(e, ERR_OK);

@@ -10,7 +10,6 @@
 #include "compact.h"
 #include "engine_fixture.h"
 #include "fold.h"
-#include "inspect.h"
 #include "journal_fixture.h"
 #include "simdisk.h"
 #include "snapfile.h"
@@ -131,7 +130,7 @@ static void bench_make(struct bench *b) {
         assert_ok(compact_run(b->disk, &o, &r, &b->why));
         assert_ok(r.archive_err);
         assert_ok(b->journal->ops->trim(b->journal, 0, &b->why));
-        assert_ok(file_prepare(b->journal, &b->why));
+        assert_ok(b->journal->ops->prepare(b->journal, &b->why));
     }
     owner_stop(b);
 }
@@ -156,8 +155,8 @@ static enum err lines_more(struct byte_sink *s, const void *from, size_t len, st
 }
 
 static enum err verify(struct bench *b, uint64_t least) {
-    struct inspect_report r;
-    enum err e = inspect_verify(b->disk, &r, &b->why);
+    struct journal_report r;
+    enum err e = journal_fixture_verify(b->disk, &r, &b->why);
     if (e != ERR_OK) return e;
     assert_int_equal(r.first_lsn, 1);
     assert_true(r.last_lsn >= least);
@@ -166,14 +165,14 @@ static enum err verify(struct bench *b, uint64_t least) {
 
 static enum err dump(struct bench *b, uint64_t least) {
     struct lines l = {.sink = {lines_more}};
-    enum err e = inspect_dump(b->disk, 0, UINT64_MAX, &l.sink, &b->why);
+    enum err e = journal_fixture_dump(b->disk, 0, UINT64_MAX, &l.sink, &b->why);
     if (e == ERR_OK) assert_true(l.count >= least);
     return e;
 }
 
 static enum err state_at(struct bench *b, uint64_t upto, uint64_t least) {
     struct fold f;
-    enum err e = fold_run(b->disk, upto, &f, &b->why);
+    enum err e = journal_fixture_fold(b->disk, upto, &f, &b->why);
     if (e != ERR_OK) return e;
     assert_true(f.info.lsn >= least);
     check_state(f.engine, f.info.lsn);
@@ -209,7 +208,7 @@ static enum err batch_follow(void *ctx, const struct engine *e, const struct bat
 static enum err follow(struct bench *b, uint64_t least) {
     struct following seen = {0};
     struct fold f;
-    enum err e = fold_follow(b->disk, UINT64_MAX, batch_follow, &seen, &f, &b->why);
+    enum err e = journal_fixture_follow(b->disk, batch_follow, &seen, &f, &b->why);
     if (e != ERR_OK) return e;
     assert_true(seen.last >= least && f.info.lsn == seen.last && f.snapshot_lsn == 0);
     check_state(f.engine, f.info.lsn);
@@ -226,15 +225,14 @@ static enum err batch_count(void *ctx, const struct batch *b, struct why *why) {
 }
 
 static enum err reading(struct bench *b, uint64_t least) {
-    struct file_options o = {.segment_bytes = SEGMENT, .archive_days = DAYS, .read_only = true};
     struct journal *j;
     struct snapshot_info info;
     uint64_t last = 0;
-    enum err e = file_open(b->disk, &b->clock.clock, &o, &j, &b->why);
+    enum err e = file_reader(b->disk, &j, &b->why);
     if (e != ERR_OK) return e;
-    e = j->ops->snapshot_get(j, &info, NULL, &b->why);
+    e = j->ops->snapshot_get(j, 0, &info, NULL, &b->why);
     if (e == ERR_OK) assert_true(info.lsn > 0);
-    if (e == ERR_OK) e = j->ops->read(j, 0, batch_count, &last, &b->why);
+    if (e == ERR_OK) e = j->ops->read(j, 0, UINT64_MAX, batch_count, &last, &b->why);
     if (e == ERR_OK) assert_true(last >= least);
     j->ops->close(j);
     return e;
@@ -266,7 +264,7 @@ static void prepare(struct bench *b, const struct bench *from, bool beside) {
     bench_copy(b, from);
     owner_start(b);
     owner_write(b, rig.batches.count * 5 / 8);
-    assert_ok(file_prepare(b->journal, &b->why)); /* a spare that is seen blank and used a moment later */
+    assert_ok(b->journal->ops->prepare(b->journal, &b->why)); /* a spare that is seen blank and used a moment later */
     if (!beside) owner_stop(b);
 }
 
@@ -317,7 +315,7 @@ static void owner_works(void *ctx) {
     struct bench *b = ctx;
     struct why why;
     owner_write(b, rig.batches.count * 7 / 8); /* through the spare and into further segments */
-    assert_ok(file_seal(b->journal, &why));
+    assert_ok(b->journal->ops->seal(b->journal, &why));
     for (uint32_t i = 0; i < 3; i++) { /* the middle snapshot goes with the last trim */
         struct compact_report r;
         b->clock.ms += 60 * 1000;
@@ -393,8 +391,8 @@ static void a_reader_that_lags_behind_looks_again(void **state) {
             simdisk_meanwhile(s, k, late_append, &late);
             late.sim = fault > 0 ? s : NULL;
             late.fault_skip = fault - 1;
-            struct inspect_report r = {0};
-            enum err e = inspect_verify(simdisk_disk(s), &r, &l->why);
+            struct journal_report r = {0};
+            enum err e = journal_fixture_verify(simdisk_disk(s), &r, &l->why);
             simdisk_arm(s, SIMDISK_ANY, SIMDISK_FINE, 0);
             simdisk_meanwhile(s, 0, NULL, NULL);
             if (e != ERR_OK && (fault == 0 || e != ERR_IO)) fail_msg("call %u: %s", (unsigned)k, l->why.text);
@@ -413,18 +411,18 @@ static void long_blocks_are_read_in_pieces(void **state) {
     (void)state;
     struct simdisk *s = simdisk_new(1);
     struct journal_fixture l;
-    struct inspect_report r;
+    struct journal_report r;
     journal_fixture_init(&l, simdisk_disk(s), 8u << 20);
     assert_ok(journal_fixture_start(&l));
     journal_fixture_append_ok(&l, 1, 900000);
     journal_fixture_append_ok(&l, 1, 3000000);
     journal_fixture_append_ok(&l, 1, 500);
     uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
-    assert_ok(inspect_verify(l.disk, &r, &l.why));
+    assert_ok(journal_fixture_verify(l.disk, &r, &l.why));
     calls = simdisk_calls(s, SIMDISK_ANY) - calls;
     for (uint64_t k = 0; k < calls; k++) {
         simdisk_arm(s, SIMDISK_ANY, SIMDISK_ERROR, k);
-        assert_int_equal(inspect_verify(l.disk, &r, &l.why), ERR_IO);
+        assert_int_equal(journal_fixture_verify(l.disk, &r, &l.why), ERR_IO);
     }
     journal_fixture_stop(&l);
     simdisk_free(s);
@@ -441,19 +439,19 @@ static void a_journal_that_never_began_is_empty(void **state) {
         if (spare) simdisk_put(b.sim, "journal/0000000000000001.seg", blank, SEGMENT);
         struct lines l = {.sink = {lines_more}};
         struct fold f;
-        struct inspect_report r;
-        assert_ok(inspect_dump(b.disk, 1, UINT64_MAX, &l.sink, &b.why));
+        struct journal_report r;
+        assert_ok(journal_fixture_dump(b.disk, 1, UINT64_MAX, &l.sink, &b.why));
         assert_int_equal(l.count, 0);
-        assert_int_equal(fold_run(b.disk, UINT64_MAX, &f, &b.why), ERR_NOT_FOUND);
+        assert_int_equal(journal_fixture_fold(b.disk, UINT64_MAX, &f, &b.why), ERR_NOT_FOUND);
         assert_non_null(strstr(b.why.text, "the journal is empty"));
         assert_ok(compaction(&b, 0));
         uint64_t calls = simdisk_calls(b.sim, SIMDISK_ANY);
-        assert_ok(inspect_verify(b.disk, &r, &b.why));
+        assert_ok(journal_fixture_verify(b.disk, &r, &b.why));
         assert_int_equal(r.last_lsn, 0);
         calls = simdisk_calls(b.sim, SIMDISK_ANY) - calls;
         for (uint64_t k = 0; k < calls; k++) {
             simdisk_arm(b.sim, SIMDISK_ANY, SIMDISK_ERROR, k);
-            assert_int_equal(inspect_verify(b.disk, &r, &b.why), ERR_IO);
+            assert_int_equal(journal_fixture_verify(b.disk, &r, &b.why), ERR_IO);
         }
         simdisk_free(b.sim);
     }
@@ -467,7 +465,7 @@ static void parts_can_be_asked_for(void **state) {
     uint32_t i = 1;
     while (batch_at(i).last_lsn < batch_at(i).first_lsn + 2) i++; /* one with three records, to cut out the middle */
     struct lines l = {.sink = {lines_more}};
-    assert_ok(inspect_dump(b.disk, batch_at(i).first_lsn + 1, batch_at(i).first_lsn + 1, &l.sink, &b.why));
+    assert_ok(journal_fixture_dump(b.disk, batch_at(i).first_lsn + 1, batch_at(i).first_lsn + 1, &l.sink, &b.why));
     assert_int_equal(l.count, 1);
     assert_ok(state_at(&b, batch_at(i).last_lsn, batch_at(i).last_lsn));
     assert_ok(state_at(&b, batch_at(i).last_lsn - 1, batch_at(i - 1).last_lsn)); /* no state inside a batch */
@@ -486,8 +484,8 @@ static void a_damaged_snapshot_is_passed_over_by_a_fold(void **state) {
     (void)state;
     struct bench b;
     bench_make(&b);
-    struct inspect_report r;
-    assert_ok(inspect_verify(b.disk, &r, &b.why));
+    struct journal_report r;
+    assert_ok(journal_fixture_verify(b.disk, &r, &b.why));
     char name[64];
     (void)snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)r.snapshot_lsn);
     simdisk_flip_bit(b.sim, name, 200, 1);
@@ -499,17 +497,17 @@ static void snapshot_rots(void *ctx) {
     struct bench *b = ctx;
     char name[64];
     (void)snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)b->snapshot_lsn);
-    simdisk_flip_bit(b->sim, name, 200, 1);
+    simdisk_flip_bit(b->sim, name, simdisk_bytes(b->sim, name) - 1, 1); /* in its trailer: the blocks are given out */
 }
 
 /* Also between the look whether it is whole and the loading of it. */
 static void a_snapshot_that_rots_is_never_taken_for_the_state(void **state) {
     (void)state;
     struct bench base, b;
-    struct inspect_report r;
+    struct journal_report r;
     uint32_t refused = 0;
     bench_make(&base);
-    assert_ok(inspect_verify(base.disk, &r, &base.why));
+    assert_ok(journal_fixture_verify(base.disk, &r, &base.why));
     uint64_t calls = simdisk_calls(base.sim, SIMDISK_ANY);
     assert_ok(state_now(&base, r.last_lsn));
     calls = simdisk_calls(base.sim, SIMDISK_ANY) - calls;
@@ -537,12 +535,13 @@ static void what_cannot_be_folded_says_why(void **state) {
     l.options.archive_days = 0;
     assert_ok(journal_fixture_start(&l));
     for (uint32_t i = 0; i < 20; i++) journal_fixture_append_ok(&l, 1, 3000);
-    assert_int_equal(fold_run(l.disk, UINT64_MAX, &f, &l.why), ERR_UNSUPPORTED); /* a kind nobody has heard of */
-    assert_int_equal(inspect_dump(l.disk, 1, UINT64_MAX, &out.sink, &l.why), ERR_UNSUPPORTED);
-    assert_non_null(strstr(l.why.text, "segment 1, byte 8192, record 1"));
+    assert_int_equal(journal_fixture_fold(l.disk, UINT64_MAX, &f, &l.why),
+                     ERR_UNSUPPORTED); /* a kind nobody has heard of */
+    assert_int_equal(journal_fixture_dump(l.disk, 1, UINT64_MAX, &out.sink, &l.why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(l.why.text, "segment 1, byte 8192: record 1"));
     assert_ok(journal_fixture_snapshot(&l, 20, 10));
     assert_ok(l.journal->ops->trim(l.journal, 0, &l.why));
-    assert_int_equal(fold_run(l.disk, 5, &f, &l.why), ERR_NOT_FOUND);
+    assert_int_equal(journal_fixture_fold(l.disk, 5, &f, &l.why), ERR_NOT_FOUND);
     assert_non_null(strstr(l.why.text, "no snapshot from before record 5 is left"));
     journal_fixture_stop(&l);
     simdisk_free(s);
@@ -570,18 +569,18 @@ static void following_begins_where_the_archive_does(void **state) {
     struct compact_options compact = {.archive_days = 0, .now = {b.clock.ms}};
     assert_ok(compact_run(b.disk, &compact, &r, &b.why)); /* takes the old files away */
     owner_stop(&b);
-    assert_int_equal(fold_follow(b.disk, UINT64_MAX, batch_enough, &seen, &f, &b.why), ERR_BUSY);
+    assert_int_equal(journal_fixture_follow(b.disk, batch_enough, &seen, &f, &b.why), ERR_BUSY);
     assert_string_equal(b.why.text, "enough");
     assert_int_equal(seen.batches, 3);
     assert_true(seen.last > batch_at(3).last_lsn); /* not from the beginning */
-    struct snapfile_list list;
+    struct snapshot_list list;
     assert_ok(snapfile_list_load(b.disk, &list, &b.why));
     for (uint32_t i = 0; i < list.count; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "journal/snap-%016llx", (unsigned long long)list.lsn[i]);
         simdisk_flip_bit(b.sim, name, 200, 1);
     }
-    assert_int_equal(fold_follow(b.disk, UINT64_MAX, batch_enough, &seen, &f, &b.why), ERR_NOT_FOUND);
+    assert_int_equal(journal_fixture_follow(b.disk, batch_enough, &seen, &f, &b.why), ERR_NOT_FOUND);
     simdisk_free(b.sim);
 }
 

@@ -68,16 +68,16 @@ static enum err batch_in(void *ctx, const struct batch *b, struct why *why) {
 }
 
 static enum err start(struct disk *d, struct clock *c, bool read_only, uint64_t *ret_lsn) {
-    struct file_options o = {.segment_bytes = FILE_BYTES, .archive_days = 1, .read_only = read_only};
+    struct file_options o = {.segment_bytes = FILE_BYTES, .archive_days = 1};
     struct journal *j;
     struct why why;
     struct journal_head head = {0};
     struct snapshot_info info;
-    enum err e = file_open(d, c, &o, &j, &why);
+    enum err e = read_only ? file_reader(d, &j, &why) : file_open(d, c, &o, &j, &why);
     if (e != ERR_OK) return e;
-    e = j->ops->snapshot_get(j, &info, NULL, &why);
+    e = j->ops->snapshot_get(j, 0, &info, NULL, &why);
     *ret_lsn = 0;
-    if (e == ERR_OK) e = j->ops->read(j, info.lsn + 1, batch_in, ret_lsn, &why);
+    if (e == ERR_OK) e = j->ops->read(j, info.lsn + 1, UINT64_MAX, batch_in, ret_lsn, &why);
     if (e == ERR_OK && !read_only) e = j->ops->acquire(j, 0, &head, &why);
     j->ops->close(j);
     return e;

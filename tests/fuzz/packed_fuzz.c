@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "hash.h"
-#include "inspect.h"
+#include "journal_fixture.h"
 #include "packed.h"
 #include "panic.h"
 #include "segment.h"
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     if (len == 0) return 0;
     struct simdisk *s = simdisk_new(1);
     struct disk *d = simdisk_disk(s);
-    struct inspect_report report;
+    struct journal_report report;
     struct why why;
     char name[SEGMENT_NAME_MAX];
     segment_packed_name(name, 1);
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
         simdisk_put(s, name, file, len - 1);
     }
     check_reading(d, name);
-    (void)!inspect_verify(d, &report, &why);
+    (void)!journal_fixture_verify(d, &report, &why);
     free(file);
     simdisk_free(s);
     return 0;

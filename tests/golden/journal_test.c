@@ -50,12 +50,11 @@ static enum err snapshot_piece(struct byte_sink *s, const void *from, size_t len
 static void describe(struct simdisk *s, struct buf *out) {
     struct journal_fixture l;
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
-    l.options.read_only = 1;
-    enum err e = file_open(l.disk, &l.clock.clock, &l.options, &l.journal, &l.why);
-    if (e == ERR_OK) e = l.journal->ops->read(l.journal, 1, batch_line, out, &l.why);
+    enum err e = file_reader(l.disk, &l.journal, &l.why);
+    if (e == ERR_OK) e = l.journal->ops->read(l.journal, 1, UINT64_MAX, batch_line, out, &l.why);
     struct snapshot_info info = {0};
     struct crc_sink k = {.sink = {snapshot_piece}};
-    if (e == ERR_OK) e = l.journal->ops->snapshot_get(l.journal, &info, &k.sink, &l.why);
+    if (e == ERR_OK) e = l.journal->ops->snapshot_get(l.journal, 0, &info, &k.sink, &l.why);
     if (e != ERR_OK) buf_printf(out, "%s: %s\n", err_word(e), l.why.text);
     buf_printf(out, "snapshot %llu epoch %llu time %lld bytes %zu crc %08x\n", (unsigned long long)info.lsn,
                (unsigned long long)info.epoch, (long long)info.time.ms, k.len, k.crc);
@@ -179,7 +178,7 @@ static int make(const char *path) {
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     ENSURE(journal_fixture_start(&l) == ERR_OK);
     for (uint32_t i = 0; i < 5; i++) journal_fixture_append_ok(&l, 1 + i % 3, 100 + i * 1500);
-    ENSURE(file_seal(l.journal, &l.why) == ERR_OK);
+    ENSURE(l.journal->ops->seal(l.journal, &l.why) == ERR_OK);
     ENSURE(journal_fixture_snapshot(&l, 3, 70000) == ERR_OK);
     simdisk_arm(s, SIMDISK_SYNC, SIMDISK_POWER, 0);
     ENSURE(journal_fixture_append(&l, 1, 3000) == JOURNAL_FAILED);

@@ -19,28 +19,32 @@ declare -A rule=(
     [spec]="base calendar core eval proto spec"
     [mcp]="base calendar mcp proto spec"
     [journal]="base core journal port"
+    [journal/.]="base core journal/."
+    [journal/file]="base core journal/. journal/file port"
+    [journal/ram]="base core journal/. journal/ram"
     [store]="base port store"
     [history]="base history port store"
-    [server]="base calendar core eval journal mcp port proto server spec store"
-    [assembly]="assembly base calendar core eval journal mcp port proto server spec store"
-    [agent]="agent base core journal port proto spec store"
+    [server]="base calendar core eval journal/. mcp port proto server spec store"
+    [assembly]="assembly base calendar core eval journal/. mcp port proto server spec store"
+    [agent]="agent base core journal/. port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
     [scale]="base port proto scale"
     [titan_worker]="agent base port proto titan_worker"
     [bench]="agent base bench cli core journal os port proto server spec store"
     [term]="base term"
-    [cli]="agent base cli core eval journal mcp port proto server spec store term"
+    [cli]="agent base cli core eval journal/. mcp port proto server spec store term"
 )
 
-# The rooms of layers: their folders and the folders in these. The dialects are built with the server.
+# The rooms of layers: their folders and the folders in these; of LAYER/. its own folder. The dialects are built with
+# the server.
 rooms_of() {
     local layer folder
     for layer in "$@"; do
         [[ $layer != server ]] || set -- "$@" dialect
     done
     for layer in "$@"; do
-        [[ $layer != */* ]] || { echo "$layer" && continue; }
+        [[ $layer != */* ]] || { echo "${layer%/.}" && continue; }
         for folder in "src/$layer" "src/$layer"/*/; do
             [[ -d $folder ]] || continue
             folder=${folder#src/}
@@ -101,6 +105,10 @@ while read -r layer roots; do
         check "$(probe $roots -- "$name" && echo false || echo true)" "$layer cannot include $other's $name"
     done
     own=$(header_of "$layer")
+    if [[ $layer == assembly ]]; then
+        check "$([[ -z $own ]] && echo true || echo false)" "assembly has tables and no header: nobody looks into it"
+        continue
+    fi
     check "$([[ -n $own ]] && echo true || echo false)" "$layer has headers"
     # shellcheck disable=SC2086
     check "$(probe $roots -- "$own" && echo true || echo false)" "$layer can include its own headers"
@@ -116,6 +124,14 @@ readers=$(grep -rnE --include='*.[ch]' -e '\bs->shard\b' src/server src/dialect 
 resolver=$(grep -c 'server_impl\.h:' <<<"$readers" || true)
 others=$(grep -vE '^src/server/loop/(server_impl\.h|server\.c):' <<<"$readers" || true)
 check "$([[ $resolver == 1 && -z $others ]] && echo true || echo false)" "nobody but the resolver reads the shard of a server${others:+: $others}"
+
+# The engines of the journal are for those who open one: the others get a journal, and cannot tell which it is.
+engines=$(cd src/journal && printf '%s\n' */*.h | sed 's|.*/||; s|\.|\\.|' | paste -sd '|')
+named=$(grep -rlE --include='*.[ch]' "#include \"($engines)\"" src)
+others=$(grep -vE '^src/(journal/file|journal/ram|program|bench)/' <<<"$named" || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only program and bench name an engine of the journal${others:+: $others}"
+users=$(grep -cE '^src/(program|bench)/' <<<"$named" || true)
+check "$([[ $users -gt 0 ]] && echo true || echo false)" "and program does: $users files do"
 
 # Libraries of the system belong to one layer each; headers of the system are visible to all, so this is by reading.
 others=$(grep -rl --include='*.[ch]' '<sqlite3\.h>' src | grep -v '^src/history/' || true)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "file.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
@@ -115,8 +116,12 @@ static _Noreturn void server_main(const struct agentlab *l) {
     if (osdisk_open(path, &disk, &why) != ERR_OK || osloop_open(100, &p.loop, &why) != ERR_OK) die("server", &why);
     struct server_world world = {
         .disk = disk, .clock = osclock(), .hasher = osdigest(), .net = osloop_net(p.loop), .log = server_line};
-    struct server_options o = {
-        .limits = l->limits, .build = "test", .uid = getuid(), .archive_days = 1, .segment_bytes = 1u << 20};
+    struct server_options o = {.limits = l->limits, .build = "test", .uid = getuid()};
+    struct file_options journal;
+    file_options_default(&journal);
+    journal.archive_days = 1;
+    journal.segment_bytes = 1u << 20;
+    if (file_open(disk, osclock(), &journal, &world.journal, &why) != ERR_OK) die("journal", &why);
     if (server_open(&world, &o, &p.server, &why) != ERR_OK) die("server", &why);
     server_fds(p.server, &fds[0], &fds[1]);
     for (int i = 0; i < 2; i++)

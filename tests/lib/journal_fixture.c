@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "inspect.h"
 #include "panic.h"
 
 static wall_time wall(struct clock *c) {
@@ -61,7 +62,7 @@ static enum err batch_in(void *ctx, const struct batch *b, struct why *why) {
 enum err journal_fixture_read(struct journal_fixture *l, uint64_t from_lsn) {
     l->read_lsn = from_lsn > 0 ? from_lsn - 1 : 0;
     l->read_count = 0;
-    return l->journal->ops->read(l->journal, from_lsn, batch_in, l, &l->why);
+    return l->journal->ops->read(l->journal, from_lsn, UINT64_MAX, batch_in, l, &l->why);
 }
 
 struct snap_sink {
@@ -82,24 +83,30 @@ static enum err snap_more(struct byte_sink *s, const void *from, size_t len, str
 
 static enum err snapshot_check(struct journal_fixture *l, struct snapshot_info *ret) {
     struct snap_sink k = {.sink = {snap_more}};
-    enum err e = l->journal->ops->snapshot_get(l->journal, ret, &k.sink, &l->why);
+    enum err e = l->journal->ops->snapshot_get(l->journal, 0, ret, &k.sink, &l->why);
     if (e == ERR_OK && ret->lsn > 0) ENSURE(is_fill(k.bytes, k.len, ret->lsn));
     free(k.bytes);
     return e;
 }
 
+enum err journal_fixture_open(struct journal_fixture *l) {
+    if (l->ram != NULL) return ram_open(l->ram, &l->journal, &l->why);
+    if (l->reads) return file_reader(l->disk, &l->journal, &l->why);
+    return file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
+}
+
 enum err journal_fixture_start(struct journal_fixture *l) {
     struct snapshot_info info = {0};
-    enum err e = file_open(l->disk, &l->clock.clock, &l->options, &l->journal, &l->why);
+    enum err e = journal_fixture_open(l);
     if (e != ERR_OK) {
         l->journal = NULL;
         return e;
     }
     e = snapshot_check(l, &info);
     if (e == ERR_OK) e = journal_fixture_read(l, info.lsn + 1);
-    if (e == ERR_OK && !l->options.read_only) e = l->journal->ops->acquire(l->journal, 0, &l->head, &l->why);
+    if (e == ERR_OK && !l->reads) e = l->journal->ops->acquire(l->journal, 0, &l->head, &l->why);
     if (e != ERR_OK) journal_fixture_stop(l);
-    if (e == ERR_OK && !l->options.read_only) ENSURE(l->head.lsn == l->read_lsn);
+    if (e == ERR_OK && !l->reads) ENSURE(l->head.lsn == l->read_lsn);
     return e;
 }
 
@@ -155,5 +162,40 @@ enum err journal_fixture_snapshot(struct journal_fixture *l, uint64_t lsn, size_
     struct snapshot_info info = {lsn, l->head.epoch, l->head.time};
     enum err e = l->journal->ops->snapshot_put(l->journal, &info, &k.source, &l->why);
     free(k.bytes);
+    return e;
+}
+
+static struct journal *reader_of(struct disk *disk) {
+    struct journal *reader;
+    struct why why;
+    ENSURE(file_reader(disk, &reader, &why) == ERR_OK);
+    return reader;
+}
+
+enum err journal_fixture_verify(struct disk *disk, struct journal_report *ret, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = reader->ops->verify(reader, ret, why);
+    reader->ops->close(reader);
+    return e;
+}
+
+enum err journal_fixture_fold(struct disk *disk, uint64_t upto, struct fold *ret, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = fold_run(reader, upto, ret, why);
+    reader->ops->close(reader);
+    return e;
+}
+
+enum err journal_fixture_follow(struct disk *disk, fold_fn before, void *ctx, struct fold *ret, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = fold_follow(reader, UINT64_MAX, before, ctx, ret, why);
+    reader->ops->close(reader);
+    return e;
+}
+
+enum err journal_fixture_dump(struct disk *disk, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why) {
+    struct journal *reader = reader_of(disk);
+    enum err e = inspect_dump(reader, from, to, out, why);
+    reader->ops->close(reader);
     return e;
 }

@@ -5,6 +5,17 @@
 #include "journal_fixture.h"
 #include "panic.h"
 
+void rigdisk_append(const struct fixture *r, struct journal *to, uint64_t epoch) {
+    struct why why;
+    for (uint32_t i = 0; i < r->batches.count; i++) {
+        struct batch b = *(struct batch *)vec_at(&r->batches, i);
+        b.records.ptr = r->journal.at + (size_t)b.records.ptr; /* kept as offsets */
+        b.epoch = epoch;
+        if (to->ops->append(to, epoch, b.first_lsn - 1, &b, &why) != JOURNAL_DURABLE) PANIC("not durable");
+    }
+    ENSURE(to->ops->seal(to, &why) == ERR_OK);
+}
+
 void rigdisk_write(const struct fixture *r, struct disk *to, uint64_t segment_bytes) {
     struct journal_fixture_clock clock;
     struct file_options o;
@@ -17,12 +28,6 @@ void rigdisk_write(const struct fixture *r, struct disk *to, uint64_t segment_by
     o.reserve_bytes = 0;
     ENSURE(file_open(to, &clock.clock, &o, &j, &why) == ERR_OK);
     ENSURE(j->ops->acquire(j, 0, &head, &why) == ERR_OK);
-    for (uint32_t i = 0; i < r->batches.count; i++) {
-        struct batch b = *(struct batch *)vec_at(&r->batches, i);
-        b.records.ptr = r->journal.at + (size_t)b.records.ptr; /* kept as offsets */
-        b.epoch = head.epoch;
-        if (j->ops->append(j, head.epoch, b.first_lsn - 1, &b, &why) != JOURNAL_DURABLE) PANIC("not durable");
-    }
-    ENSURE(file_seal(j, &why) == ERR_OK);
+    rigdisk_append(r, j, head.epoch);
     j->ops->close(j);
 }

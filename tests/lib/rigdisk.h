@@ -4,7 +4,9 @@
 
 #include "disk.h"
 #include "engine_fixture.h"
+#include "journal.h"
 
+void rigdisk_append(const struct fixture *r, struct journal *to, uint64_t epoch);     /* and seals it */
 void rigdisk_write(const struct fixture *r, struct disk *to, uint64_t segment_bytes); /* sealed and closed */
 
 #endif

@@ -9,6 +9,7 @@
 #include "auth.h"
 #include "demand.h"
 #include "event_ring.h"
+#include "file.h"
 #include "flow_events.h"
 #include "osdigest.h"
 #include "panic.h"
@@ -338,9 +339,8 @@ static void start(struct sessionlab *l) {
                                  .net = &l->net,
                                  .log = log_nothing,
                                  .observer = &l->guest};
-    struct server_options o = {.segment_bytes = 1 << 18,
-                               .reserve_bytes = 1 << 18,
-                               .build = "lab",
+    struct file_options journal = {.segment_bytes = 1 << 18, .reserve_bytes = 1 << 18};
+    struct server_options o = {.build = "lab",
                                .uid = 1000,
                                .appends_away = true,
                                .without_threads = true,
@@ -348,7 +348,8 @@ static void start(struct sessionlab *l) {
                                .titan = &titan,
                                .resp = &resp};
     limits_default(&o.limits);
-    engine_limits_fit(&o.limits, file_batch_bytes_max(o.segment_bytes));
+    ENSURE(file_open(world.disk, &l->clock, &journal, &world.journal, &why) == ERR_OK);
+    engine_limits_fit(&o.limits, world.journal->limits.batch_bytes_max);
     o.limits.ended_flows_kept = 4;
     o.limits.retention_ms = 5000;
     o.limits.strangers_max = 4;

@@ -11,7 +11,6 @@
 
 #include "file.h"
 #include "hash.h"
-#include "inspect.h"
 #include "journal_fixture.h"
 #include "tmpdisk.h"
 #include "writer.h"
@@ -39,7 +38,7 @@ static void *busybody_main(void *arg) {
     uint64_t last = 0;
     while (!b->stop) {
         uint64_t lsn = b->durable, space;
-        must(file_space(b->lab.journal, &space, &b->lab.why), &b->lab.why);
+        must(b->lab.journal->ops->space(b->lab.journal, &space, &b->lab.why), &b->lab.why);
         if (lsn < last + 100) continue;
         last = lsn;
         must(journal_fixture_snapshot(&b->lab, lsn, 3000), &b->lab.why);
@@ -90,7 +89,7 @@ static void appends_from_two_threads_are_one_chain(void **state) {
             assert_int_equal(done.last_lsn, lsn);
             l.head.lsn = lsn;
             b.durable = lsn;
-            if (i % 500 == 499) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
+            if (i % 500 == 499) assert_int_equal(l.journal->ops->seal(l.journal, &l.why), ERR_OK);
             if (test_random_below(&r, 20) == 0) {
                 assert_true(writer_idle(w));
                 assert_false(writer_idle(w)); /* in flight */
@@ -165,8 +164,8 @@ static void idleness_seals_the_tail(void **state) {
         if (idle) assert_true(done.seal && done.outcome == JOURNAL_DURABLE);
         writer_close(w);
         journal_fixture_stop(&l);
-        struct inspect_report r;
-        assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+        struct journal_report r;
+        assert_int_equal(journal_fixture_verify(t.disk, &r, &l.why), ERR_OK);
         assert_int_equal(r.sealed, idle);
         tmpdisk_remove(&t);
     }
@@ -201,8 +200,8 @@ static void a_trim_is_done_beside_the_loop(void **state) {
         (void)writer_take(w, &done);
     }
     assert_int_equal(trim.err, ERR_OK);
-    struct inspect_report r;
-    assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+    struct journal_report r;
+    assert_int_equal(journal_fixture_verify(t.disk, &r, &l.why), ERR_OK);
     assert_true(r.archived_count > 0);
     assert_int_equal(r.last_lsn, 201);
     writer_close(w);
@@ -277,7 +276,7 @@ static void failures_beside_the_loop_are_met_again(void **state) {
     writer_chore(w, errand_run, &errands); /* segments go first: when this is done the spare was tried */
     struct pollfd p = {.fd = writer_fd(w), .events = POLLIN};
     while (!writer_chore_take(w)) assert_int_equal(poll(&p, 1, 30000), 1);
-    assert_true(file_wants_prepare(l.journal));
+    assert_true(l.journal->ops->wants_prepare(l.journal));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
     (void)signal(SIGXFSZ, old);
     append_one(&l, w, true);
@@ -325,13 +324,85 @@ static void of_two_trims_the_further_one_is_done(void **state) {
             (void)writer_take(w, &none);
         }
         assert_int_equal(trim.err, ERR_OK);
-        struct inspect_report r;
-        assert_int_equal(inspect_verify(t.disk, &r, &l.why), ERR_OK);
+        struct journal_report r;
+        assert_int_equal(journal_fixture_verify(t.disk, &r, &l.why), ERR_OK);
         /* six batches to a segment; the archived ones are those wholly at or below the record */
         uint64_t upto = expected[i] ? expected[i] : 95;
         assert_in_range(r.archived_count, upto / 7 - 1, upto / 6);
         writer_close(w);
         journal_fixture_stop(&l);
+        tmpdisk_remove(&t);
+    }
+}
+
+/* ---- readers on threads of their own ---- */
+
+struct onlooker {
+    struct journal *reader;
+    atomic_uint_fast64_t durable;
+    atomic_bool stop;
+    uint64_t last;   /* record of the present reading */
+    uint32_t rounds; /* of the thread until it has ended */
+};
+
+static enum err onlooker_batch(void *ctx, const struct batch *b, struct why *why) {
+    struct onlooker *o = ctx;
+    (void)why;
+    ENSURE(b->first_lsn == o->last + 1 && b->seed == hash_mix(b->first_lsn));
+    o->last = b->last_lsn;
+    return ERR_OK;
+}
+
+static void *onlooker_main(void *arg) {
+    struct onlooker *o = arg;
+    struct why why = {{0}};
+    while (!o->stop) {
+        uint64_t durable = o->durable;
+        o->last = 0;
+        must(o->reader->ops->read(o->reader, 1, UINT64_MAX, onlooker_batch, o, &why), &why);
+        ENSURE(o->last >= durable); /* all of it; perhaps what came meanwhile */
+        o->rounds++;
+    }
+    return NULL;
+}
+
+static void a_reader_beside_the_writer_misses_nothing(void **state) {
+    (void)state;
+    for (uint32_t in_memory = 0; in_memory < 2; in_memory++) {
+        struct tmpdisk t;
+        struct journal_fixture l;
+        struct writer *w;
+        struct onlooker o = {0};
+        struct writer_result done;
+        pthread_t thread;
+        uint8_t payload[500];
+        tmpdisk_make(&t);
+        journal_fixture_init(&l, t.disk, SEGMENT);
+        if (in_memory) l.ram = ram_new(&(struct ram_options){0});
+        assert_int_equal(journal_fixture_start(&l), ERR_OK);
+        assert_int_equal(writer_open(l.journal, true, &w, &l.why), ERR_OK);
+        assert_int_equal(l.journal->ops->reader(l.journal, &o.reader, &l.why), ERR_OK);
+        assert_int_equal(pthread_create(&thread, NULL, onlooker_main, &o), 0);
+        for (uint64_t lsn = 1; lsn <= 300; lsn++) {
+            journal_fixture_fill(payload, sizeof payload, lsn);
+            struct batch batch = {.first_lsn = lsn,
+                                  .last_lsn = lsn,
+                                  .epoch = l.head.epoch,
+                                  .rules = 1,
+                                  .time = {l.clock.ms},
+                                  .seed = hash_mix(lsn),
+                                  .records = slice_of(payload, sizeof payload)};
+            if (!writer_append(w, l.head.epoch, lsn - 1, &batch, lsn % 3 == 0, &done)) wait_and_take(w, &done);
+            assert_int_equal(done.outcome, JOURNAL_DURABLE);
+            o.durable = lsn;
+        }
+        o.stop = true;
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(o.rounds > 0);
+        o.reader->ops->close(o.reader);
+        writer_close(w);
+        journal_fixture_stop(&l);
+        if (in_memory) ram_free(l.ram);
         tmpdisk_remove(&t);
     }
 }
@@ -345,6 +416,7 @@ int main(void) {
         cmocka_unit_test(without_descriptors_there_is_no_writer),
         cmocka_unit_test(failures_beside_the_loop_are_met_again),
         cmocka_unit_test(of_two_trims_the_further_one_is_done),
+        cmocka_unit_test(a_reader_beside_the_writer_misses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

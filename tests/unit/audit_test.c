@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "file.h"
 #include "rigdisk.h"
 #include "tmpdisk.h"
 
@@ -86,7 +87,11 @@ static enum err read_all(struct disk *d, struct arena *arena, struct audit_page 
     static const atomic_bool go_on = false;
     struct audit_query q = {.upto_lsn = UINT64_MAX, .most = 1000};
     arena_init(arena, 65536, (size_t)1 << 28);
-    return audit_read(d, &q, &go_on, arena, ret, why);
+    struct journal *reader;
+    assert_int_equal(file_reader(d, &reader, why), ERR_OK);
+    enum err e = audit_read(reader, &q, &go_on, arena, ret, why);
+    reader->ops->close(reader);
+    return e;
 }
 
 static void what_moves_into_the_archive_meanwhile_is_read_there(void **state) {

@@ -1,6 +1,8 @@
 /* engine_test.c: one engine, from submit to the end of a flow, and back from its journal and snapshot. */
 #include "engine_fixture.h"
 
+#define FILL_BYTES 3900u
+
 static int setup(void **state) {
     static struct fixture rig;
     fixture_init(&rig);
@@ -142,18 +144,18 @@ static void a_small_batch_waits_when_space_is_short(void **state) {
     struct command pause = {.kind = CMD_PAUSE};
     pause.as.pause = (struct cmd_pause){.scope = PAUSE_POOL, .name = SLICE("default"), .on = true};
     engine_begin(r->engine, &r->in);
-    assert_false(engine_should_fill(r->engine)); /* nothing to append */
+    assert_false(engine_should_fill(r->engine, FILL_BYTES)); /* nothing to append */
     engine_command(r->engine, &pause);
-    assert_false(engine_should_fill(r->engine)); /* space is no concern */
+    assert_false(engine_should_fill(r->engine, FILL_BYTES)); /* space is no concern */
     r->in.journal_free_bytes = 2 * 4 * 256 - 1;  /* four attempts may come; see ATTEMPT_RECORD_BYTES */
     engine_begin(r->engine, &r->in);
-    assert_true(engine_should_fill(r->engine));
+    assert_true(engine_should_fill(r->engine, FILL_BYTES));
     r->in.journal_free_bytes += 2;
     engine_begin(r->engine, &r->in);
-    assert_false(engine_should_fill(r->engine));
+    assert_false(engine_should_fill(r->engine, FILL_BYTES));
     r->in.journal_free_bytes -= 2;
     engine_begin(r->engine, &r->in);
-    assert_true(engine_should_fill(r->engine));
+    assert_true(engine_should_fill(r->engine, FILL_BYTES));
     char name[100]; /* many of them: the batch fills its block */
     memset(name, 'n', sizeof name);
     for (uint32_t i = 0; i < 40; i++) {
@@ -162,7 +164,7 @@ static void a_small_batch_waits_when_space_is_short(void **state) {
         pause.as.pause.name = slice_of(name, sizeof name);
         engine_command(r->engine, &pause);
     }
-    assert_false(engine_should_fill(r->engine));
+    assert_false(engine_should_fill(r->engine, FILL_BYTES));
     fixture_flush(r);
 }
 

@@ -67,7 +67,7 @@ static void epochs_rise_with_every_owner(void **state) {
         assert_int_equal(journal_fixture_start(&l), ERR_OK);
         assert_int_equal(l.head.epoch, epoch);
         if (epoch % 3 == 0) journal_fixture_append_ok(&l, 1, 10);
-        if (epoch % 4 == 0) assert_int_equal(file_seal(l.journal, &l.why), ERR_OK);
+        if (epoch % 4 == 0) assert_int_equal(l.journal->ops->seal(l.journal, &l.why), ERR_OK);
         journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
     }
@@ -83,7 +83,7 @@ static void a_second_server_is_kept_out(void **state) {
     assert_int_equal(journal_fixture_start(&a), ERR_OK);
     assert_int_equal(journal_fixture_start(&b), ERR_CONFLICT);
     journal_fixture_append_ok(&a, 1, 10);
-    b.options.read_only = 1; /* a reader is welcome and cannot acquire */
+    b.reads = true; /* a reader is welcome and cannot acquire */
     assert_int_equal(journal_fixture_start(&b), ERR_OK);
     assert_int_equal(b.read_lsn, 1);
     assert_int_equal(b.journal->ops->acquire(b.journal, 0, &b.head, &b.why), ERR_STATE);
@@ -92,7 +92,7 @@ static void a_second_server_is_kept_out(void **state) {
     simdisk_free(s);
 }
 
-static void a_wrong_epoch_or_head_is_fenced_for_good(void **state) {
+static void a_wrong_epoch_or_head_is_fenced_until_acquired_anew(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 2; i++) {
         struct simdisk *s = simdisk_new(1);
@@ -102,7 +102,12 @@ static void a_wrong_epoch_or_head_is_fenced_for_good(void **state) {
         journal_fixture_append_ok(&l, 1, 10);
         struct batch b = {.first_lsn = 2, .last_lsn = 2, .epoch = 1, .rules = 1, .time = l.head.time};
         assert_int_equal(l.journal->ops->append(l.journal, i ? 9 : 1, i ? 1 : 0, &b, &l.why), JOURNAL_FENCED);
-        assert_int_equal(journal_fixture_append(&l, 1, 10), JOURNAL_FAILED);
+        assert_int_equal(journal_fixture_append(&l, 1, 10), JOURNAL_FENCED);
+        assert_int_equal(l.journal->ops->seal(l.journal, &l.why), ERR_FENCED);
+        assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_OK);
+        assert_int_equal(l.head.epoch, 2);
+        assert_int_equal(l.head.lsn, 1);
+        journal_fixture_append_ok(&l, 1, 10);
         journal_fixture_stop(&l);
         simdisk_free(s);
     }
@@ -134,12 +139,12 @@ static void a_full_disk_is_back_pressure(void **state) {
     while (o == JOURNAL_DURABLE);
     assert_int_equal(o, JOURNAL_FULL);
     assert_int_equal(journal_fixture_append(&l, 1, 4000), JOURNAL_FULL);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_NO_SPACE);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_NO_SPACE);
     uint64_t head = l.head.lsn, space = 1;
-    assert_int_equal(file_space(l.journal, &space, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->space(l.journal, &space, &l.why), ERR_OK);
     assert_int_equal(space, 0);
     simdisk_budget_set(s, 4 * SEGMENT);
-    assert_int_equal(file_space(l.journal, &space, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->space(l.journal, &space, &l.why), ERR_OK);
     assert_true(space > SEGMENT);
     journal_fixture_append_ok(&l, 1, 4000);
     journal_fixture_stop(&l);
@@ -156,13 +161,13 @@ static void a_prepared_segment_needs_no_allocation_later(void **state) {
     struct journal_fixture l;
     journal_fixture_init(&l, simdisk_disk(s), SEGMENT);
     assert_int_equal(journal_fixture_start(&l), ERR_OK);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
     uint64_t made = simdisk_calls(s, SIMDISK_ALLOCATE), dirs = simdisk_calls(s, SIMDISK_SYNC_DIR);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
     for (uint32_t i = 0; i < 20; i++) journal_fixture_append_ok(&l, 1, 4000); /* crosses into the second segment */
     assert_int_equal(simdisk_calls(s, SIMDISK_ALLOCATE), made);
     assert_int_equal(simdisk_calls(s, SIMDISK_SYNC_DIR), dirs);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
     journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_DROP_ALL);
     assert_int_equal(journal_fixture_start(&l), ERR_OK); /* the spare is adopted */
@@ -239,14 +244,14 @@ static void every_flipped_bit_of_a_snapshot_is_noticed(void **state) {
     struct snapshot_info info;
     for (uint64_t at = 0; at < simdisk_bytes(s, name); at++) {
         simdisk_flip_bit(s, name, at, at % 8);
-        assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
+        assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, &l.why), ERR_OK);
         assert_int_equal(info.lsn, 0); /* not taken; the journal alone is complete */
         simdisk_flip_bit(s, name, at, at % 8);
     }
-    assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 40);
     simdisk_cut(s, name, simdisk_bytes(s, name) - 1);
-    assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 0);
     journal_fixture_stop(&l);
     simdisk_free(s);
@@ -270,9 +275,9 @@ static void a_dead_journal_does_nothing_more(void **state) {
     uint64_t calls = simdisk_calls(s, SIMDISK_ANY);
     assert_int_equal(journal_fixture_append(&l, 1, 10), JOURNAL_FAILED);
     assert_int_equal(journal_fixture_read(&l, 1), ERR_IO);
-    assert_int_equal(file_seal(l.journal, &l.why), ERR_IO);
+    assert_int_equal(l.journal->ops->seal(l.journal, &l.why), ERR_IO);
     assert_int_equal(l.journal->ops->acquire(l.journal, 0, &l.head, &l.why), ERR_IO);
-    assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_IO);
+    assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, &l.why), ERR_IO);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_IO);
     assert_non_null(strstr(l.why.text, "failed before"));
     assert_int_equal(simdisk_calls(s, SIMDISK_ANY), calls);
@@ -285,7 +290,7 @@ static void a_reader_changes_nothing(void **state) {
     struct journal_fixture l;
     struct simdisk *s = started(&l, 2);
     journal_fixture_stop(&l);
-    l.options.read_only = true;
+    l.reads = true;
     assert_int_equal(journal_fixture_start(&l), ERR_OK);
     assert_int_equal(journal_fixture_snapshot(&l, 2, 10), ERR_STATE);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_STATE);
@@ -387,7 +392,7 @@ static void a_trim_before_the_acquisition(void **state) {
     (void)state;
     struct journal_fixture l;
     struct simdisk *s = started(&l, 20);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
     assert_int_equal(journal_fixture_snapshot(&l, 20, 10), ERR_OK);
     journal_fixture_stop(&l);
     simdisk_kill(s);
@@ -407,7 +412,7 @@ static void the_size_of_segments_may_change(void **state) {
     struct simdisk *s = started(&l, 5);
     l.options.archive_days = 0;
     for (uint32_t i = 1; i < 6; i++) {
-        assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK); /* left as a spare */
+        assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK); /* left as a spare */
         journal_fixture_stop(&l);
         simdisk_crash(s, SIMDISK_DROP_ALL);
         l.options.segment_bytes = i % 2 ? 2 * SEGMENT : SEGMENT;
@@ -445,7 +450,7 @@ static void a_blank_segment_in_between_is_passed_over(void **state) {
     struct simdisk *s = started(&l, 2);
     l.options.archive_days = 0;
     simdisk_arm(s, SIMDISK_SYNC_DIR, SIMDISK_ERROR, 0);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_IO); /* segment 2 */
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_IO); /* segment 2 */
     for (uint32_t i = 0; i < 40; i++) journal_fixture_append_ok(&l, 1, 4000);
     journal_fixture_stop(&l);
     simdisk_crash(s, SIMDISK_KEEP_ALL);
@@ -499,20 +504,20 @@ static void more_snapshots_than_are_looked_at(void **state) {
     for (uint32_t fails = 0; fails < 2; fails++) {
         struct journal_fixture l;
         struct simdisk *s = started(&l, 3);
-        struct snapfile_list list;
+        struct snapshot_list list;
         char name[64];
         l.options.archive_days = 0;
         journal_fixture_stop(&l);
         simdisk_kill(s);
-        for (uint32_t i = 0; i < 2 * SNAPFILE_LIST_MAX; i++) { /* some fall, some rise */
+        for (uint32_t i = 0; i < 2 * JOURNAL_SNAPSHOTS_MAX; i++) { /* some fall, some rise */
             (void)snprintf(name, sizeof name, "journal/snap-%016x", (i % 2 ? 1000 + i : 1000 - i));
             simdisk_put(s, name, "x", 1);
         }
         assert_int_equal(snapfile_list_load(l.disk, &list, &l.why), ERR_OK);
-        assert_int_equal(list.count, SNAPFILE_LIST_MAX);
-        assert_int_equal(list.lsn[0], 1000 + 2 * SNAPFILE_LIST_MAX - 1);
+        assert_int_equal(list.count, JOURNAL_SNAPSHOTS_MAX);
+        assert_int_equal(list.lsn[0], 1000 + 2 * JOURNAL_SNAPSHOTS_MAX - 1);
         for (uint32_t i = 1; i < list.count; i++) assert_true(list.lsn[i] < list.lsn[i - 1]);
-        assert_int_equal(list.lsn[SNAPFILE_LIST_MAX - 1], 1001);
+        assert_int_equal(list.lsn[JOURNAL_SNAPSHOTS_MAX - 1], 1001);
         if (fails) simdisk_arm(s, SIMDISK_REMOVE, SIMDISK_ERROR, 3);
         assert_int_equal(snapfile_prune(l.disk, 2, &l.why), fails ? ERR_IO : ERR_OK);
         assert_int_equal(snapfile_prune(l.disk, 2, &l.why), ERR_OK);
@@ -532,9 +537,9 @@ static void every_damaged_snapshot_is_passed_over(void **state) {
     assert_int_equal(journal_fixture_snapshot(&l, 4, 100), ERR_OK);
     simdisk_flip_bit(s, "journal/snap-0000000000000002", 70, 1);
     simdisk_flip_bit(s, "journal/snap-0000000000000004", 70, 1);
-    assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, &l.why), ERR_OK);
     assert_int_equal(info.lsn, 0);
-    assert_int_equal(l.journal->ops->snapshot_get(l.journal, &info, NULL, NULL), ERR_OK); /* nobody asks why */
+    assert_int_equal(l.journal->ops->snapshot_get(l.journal, 0, &info, NULL, NULL), ERR_OK); /* nobody asks why */
     journal_fixture_stop(&l);
     simdisk_free(s);
 }
@@ -563,7 +568,7 @@ static void what_fails_about_spares_is_told(void **state) {
     assert_int_equal(journal_fixture_snapshot(&l, 20, 10), ERR_OK);
     simdisk_arm(s, SIMDISK_RENAME, SIMDISK_ERROR, 0);
     assert_int_equal(l.journal->ops->trim(l.journal, 0, &l.why), ERR_IO);
-    assert_int_equal(file_prepare(l.journal, &l.why), ERR_OK);
+    assert_int_equal(l.journal->ops->prepare(l.journal, &l.why), ERR_OK);
     journal_fixture_stop(&l);
     simdisk_kill(s);
     enum err e = ERR_IO;
@@ -587,7 +592,7 @@ static void space_that_cannot_be_told_is_an_error(void **state) {
     struct simdisk *s = started(&l, 1);
     uint64_t space;
     simdisk_arm(s, SIMDISK_SPACE, SIMDISK_ERROR, 0);
-    assert_int_equal(file_space(l.journal, &space, &l.why), ERR_IO);
+    assert_int_equal(l.journal->ops->space(l.journal, &space, &l.why), ERR_IO);
     journal_fixture_stop(&l);
     simdisk_free(s);
 }
@@ -599,7 +604,7 @@ int main(void) {
         cmocka_unit_test(an_append_is_one_write_and_one_sync),
         cmocka_unit_test(epochs_rise_with_every_owner),
         cmocka_unit_test(a_second_server_is_kept_out),
-        cmocka_unit_test(a_wrong_epoch_or_head_is_fenced_for_good),
+        cmocka_unit_test(a_wrong_epoch_or_head_is_fenced_until_acquired_anew),
         cmocka_unit_test(another_shard_is_refused),
         cmocka_unit_test(a_full_disk_is_back_pressure),
         cmocka_unit_test(a_prepared_segment_needs_no_allocation_later),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "event_replay.h"
+#include "file.h"
 #include "rigdisk.h"
 #include "tmpdisk.h"
 
@@ -15,6 +16,7 @@ struct heard {
 
 static struct fixture rig;
 static struct tmpdisk tmp;
+static struct journal *reader;
 
 static enum err hear(struct byte_sink *s, const void *from, size_t len, struct why *why) {
     (void)why;
@@ -45,11 +47,14 @@ static int setup(void **state) {
     tmpdisk_make(&tmp);
     live();
     rigdisk_write(&rig, tmp.disk, 1 << 20);
+    struct why why;
+    assert_int_equal(file_reader(tmp.disk, &reader, &why), ERR_OK);
     return 0;
 }
 
 static int teardown(void **state) {
     (void)state;
+    reader->ops->close(reader);
     tmpdisk_remove(&tmp);
     fixture_fini(&rig);
     return 0;
@@ -73,7 +78,7 @@ static uint32_t check(struct position after, uint64_t flow, uint32_t step) {
     struct why why = {{0}};
     uint32_t at = 0, count = 0, reached = 0;
     buf_init(&h.bytes, (size_t)1 << 26);
-    struct event_replay *r = event_replay_new(tmp.disk, &spec, &h.sink);
+    struct event_replay *r = event_replay_new(reader, &spec, &h.sink);
     for (uint32_t i = 0; i < rig.batches.count; i++) {
         const struct batch *b = vec_at(&rig.batches, i);
         if ((i + 1) % step != 0 && i + 1 < rig.batches.count) continue;
@@ -129,7 +134,7 @@ static void no_more_than_asked_for(void **state) {
     struct why why;
     uint32_t count = 0;
     buf_init(&h.bytes, (size_t)1 << 20);
-    struct event_replay *r = event_replay_new(tmp.disk, &spec, &h.sink);
+    struct event_replay *r = event_replay_new(reader, &spec, &h.sink);
     assert_int_equal(event_replay_upto(r, last_lsn(), &why), ERR_OK);
     struct slice left = buf_slice(&h.bytes);
     while (event_replay_take(&left, &item) == EVENT_REPLAY_TAKEN && item.kind == EVENT_REPLAY_EVENT) count++;
@@ -146,7 +151,7 @@ static void words_are_those_of_then(void **state) {
     struct event_replay_item item;
     struct why why;
     buf_init(&h.bytes, (size_t)1 << 20);
-    struct event_replay *r = event_replay_new(tmp.disk, &spec, &h.sink);
+    struct event_replay *r = event_replay_new(reader, &spec, &h.sink);
     assert_int_equal(event_replay_upto(r, last_lsn(), &why), ERR_OK);
     struct slice left = buf_slice(&h.bytes);
     bool dispatched = false;

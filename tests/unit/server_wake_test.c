@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osloop.h"
+#include "ram.h"
 #include "server.h"
 #include "tmpdisk.h"
 
@@ -33,7 +35,11 @@ static void a_word_that_comes_late_is_read(void **state) {
     assert_int_equal(osloop_open(8, &loop, &why), ERR_OK);
     struct server_world world = {
         .disk = t.disk, .clock = osclock(), .hasher = osdigest(), .net = osloop_net(loop), .log = log_nothing};
-    struct server_options o = {.build = "test", .segment_bytes = 1 << 20, .uid = getuid()};
+    struct server_options o = {.build = "test", .uid = getuid()};
+    struct file_options journal;
+    file_options_default(&journal);
+    journal.segment_bytes = 1 << 20;
+    assert_int_equal(file_open(t.disk, osclock(), &journal, &world.journal, &why), ERR_OK);
     limits_default(&o.limits);
     assert_int_equal(server_open(&world, &o, &s, &why), ERR_OK);
     server_fds(s, &fds[0], &fds[1]);
@@ -51,7 +57,41 @@ static void a_word_that_comes_late_is_read(void **state) {
     tmpdisk_remove(&t);
 }
 
+/* The server takes whatever journal it is given; here one without a disk. */
+static void a_server_runs_on_a_journal_in_memory(void **state) {
+    (void)state;
+    struct tmpdisk t;
+    struct osloop *loop;
+    struct server *s;
+    struct why why = {{0}};
+    struct journal_report r;
+    struct journal *j;
+    struct ram *ram = ram_new(&(struct ram_options){0});
+    tmpdisk_make(&t);
+    assert_int_equal(osloop_open(8, &loop, &why), ERR_OK);
+    struct server_world world = {
+        .disk = t.disk, .clock = osclock(), .hasher = osdigest(), .net = osloop_net(loop), .log = log_nothing};
+    struct server_options o = {.build = "test", .uid = getuid(), .without_threads = true};
+    limits_default(&o.limits);
+    for (uint32_t life = 1; life <= 3; life++) {
+        assert_int_equal(ram_open(ram, &world.journal, &why), ERR_OK);
+        assert_int_equal(server_open(&world, &o, &s, &why), ERR_OK);
+        do server_pass(s);
+        while (server_step(s));
+        server_close(s);
+        assert_int_equal(ram_open(ram, &j, &why), ERR_OK);
+        assert_int_equal(j->ops->verify(j, &r, &why), ERR_OK);
+        j->ops->close(j);
+        assert_int_equal(r.epoch, life);
+        assert_true(r.last_lsn >= life && r.sealed);
+    }
+    osloop_close(loop);
+    tmpdisk_remove(&t);
+    ram_free(ram);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_word_that_comes_late_is_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_word_that_comes_late_is_read),
+                                       cmocka_unit_test(a_server_runs_on_a_journal_in_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,9 +53,36 @@ static void what_was_handed_over_is_durable_when_the_writer_is_closed(void **sta
     assert_int_equal(head_after_close(0, false), 0);
 }
 
+/* The idle mark of an owner that was replaced is no failure of a disk. */
+static void a_seal_by_an_old_owner_is_fenced(void **state) {
+    (void)state;
+    struct journal_fixture l, other;
+    struct writer *w;
+    struct writer_result done;
+    uint8_t payload[300];
+    journal_fixture_init(&l, NULL, SEGMENT);
+    journal_fixture_init(&other, NULL, SEGMENT);
+    l.ram = other.ram = ram_new(&(struct ram_options){0});
+    assert_int_equal(journal_fixture_start(&l), ERR_OK);
+    assert_int_equal(writer_open(l.journal, false, &w, &l.why), ERR_OK);
+    struct batch batch = next_batch(&l, payload, sizeof payload);
+    assert_true(writer_append(w, l.head.epoch, l.head.lsn, &batch, true, &done));
+    assert_int_equal(journal_fixture_start(&other), ERR_OK);
+    assert_true(writer_idle(w));
+    assert_true(writer_step(w));
+    assert_true(writer_take(w, &done));
+    assert_true(done.seal);
+    assert_int_equal(done.outcome, JOURNAL_FENCED);
+    writer_close(w);
+    journal_fixture_stop(&l);
+    journal_fixture_stop(&other);
+    ram_free(other.ram);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_handed_over_is_durable_when_the_writer_is_closed),
+        cmocka_unit_test(a_seal_by_an_old_owner_is_fenced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

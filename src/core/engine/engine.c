@@ -460,12 +460,9 @@ uint32_t engine_watchers(const struct engine *e, const struct effect *effect, wa
     return watches_each(&e->live.watches, kind, (struct watch_where){x->tenant, x->flow}, x->key, each, ctx);
 }
 
-/* A block of 4 KiB with a header; what a batch is padded to. */
-#define BLOCK_RECORD_BYTES 3900u
-
-bool engine_should_fill(const struct engine *e) {
+bool engine_should_fill(const struct engine *e, uint64_t fill_bytes) {
     if (e->first_lsn == 0 || e->in.journal_free_bytes == UINT64_MAX) return false;
-    if (e->records[e->filling].len >= BLOCK_RECORD_BYTES) return false;
+    if (e->records[e->filling].len >= fill_bytes) return false;
     return e->in.journal_free_bytes / 2 < e->state.reserved_bytes;
 }
 

@@ -84,12 +84,12 @@ void engine_limits_fit(struct limits *l, uint64_t batch_bytes);
 bool engine_is_full(const struct engine *e);
 /* True when commands that write at most so much fit into the open batch, so that they become durable all or none. */
 bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records);
-/* True when the journal is nearly down to what was promised to accepted work and the open batch does not fill a
- * block yet: the caller should wait a few milliseconds for more before it appends, so that padding does not eat the
- * promise. */
 /* Whether a journal with that much room could promise a small submit what it may need. */
 bool engine_takes_work(const struct engine *e, uint64_t journal_free_bytes);
-bool engine_should_fill(const struct engine *e);
+/* True when the journal is nearly down to what was promised to accepted work and the open batch has less than
+ * `fill_bytes`: the caller should wait a few milliseconds for more before it appends, so that what the journal adds to
+ * a batch does not eat the promise. */
+bool engine_should_fill(const struct engine *e, uint64_t fill_bytes);
 /* True while a long consequence is waiting for its next step: call begin/finish again soon. */
 bool engine_has_work(const struct engine *e);
 /* When engine_finish must be called at the latest though nothing else happens; TIME_NEVER = no timer. */

@@ -21,9 +21,9 @@ static int64_t cutoff_ms(uint32_t days, wall_time now) {
 /* ---- snapshots ---- */
 
 /* Those whose header can be read, newest first. A damaged one is passed over: it is no help, and it is evidence. */
-static enum err infos_load(struct disk *d, struct snapshot_info to[SNAPFILE_LIST_MAX], uint32_t *ret_count,
+static enum err infos_load(struct disk *d, struct snapshot_info to[JOURNAL_SNAPSHOTS_MAX], uint32_t *ret_count,
                            struct why *why) {
-    struct snapfile_list list;
+    struct snapshot_list list;
     uint32_t count = 0;
     enum err e = snapfile_list_load(d, &list, why);
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
@@ -36,7 +36,7 @@ static enum err infos_load(struct disk *d, struct snapshot_info to[SNAPFILE_LIST
 }
 
 enum err archive_thin(struct disk *d, uint32_t days, wall_time now, struct why *why) {
-    struct snapshot_info infos[SNAPFILE_LIST_MAX];
+    struct snapshot_info infos[JOURNAL_SNAPSHOTS_MAX];
     uint32_t count = 0;
     int64_t cutoff = cutoff_ms(days, now), step = (int64_t)days * DAY_MS / SNAPSHOT_STEPS;
     enum err e = infos_load(d, infos, &count, why);
@@ -58,7 +58,7 @@ enum err archive_thin(struct disk *d, uint32_t days, wall_time now, struct why *
 
 /* Everything up to ret_lsn may go: the oldest snapshot has it. 0 = nothing may. */
 static enum err base_find(struct disk *d, uint64_t *ret_lsn, struct why *why) {
-    struct snapshot_info infos[SNAPFILE_LIST_MAX], info;
+    struct snapshot_info infos[JOURNAL_SNAPSHOTS_MAX], info;
     uint32_t count = 0;
     enum err e = infos_load(d, infos, &count, why);
     if (e == ERR_OK && count < SNAPSHOTS_ALWAYS) count = 0; /* one snapshot alone has nothing to fall back to */

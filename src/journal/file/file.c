@@ -1,4 +1,4 @@
-/* file.c: the file engine's append path: open, acquire, append, seal, read.
+/* file.c: the file engine's append path: open, acquire, append, seal, release.
  *
  * Guarantees: an append that returned DURABLE is there after any crash; an append is one write and one sync, without
  * allocation once the buffer has grown; after a failed write or sync nothing is tried again. Must not: write into a
@@ -13,16 +13,11 @@
 #define SEGMENT_BYTES (64u * 1024u * 1024u)
 #define RESERVE_BYTES (256u * 1024u * 1024u)
 #define ARCHIVE_DAYS 30u /* a month of audit and of looking back */
+#define FILL_BYTES 3900u /* a batch of so many nearly fills its first block */
 
 void file_options_default(struct file_options *o) {
     *o = (struct file_options){
         .segment_bytes = SEGMENT_BYTES, .reserve_bytes = RESERVE_BYTES, .archive_days = ARCHIVE_DAYS};
-}
-
-uint64_t file_batch_bytes_max(uint64_t segment_bytes) {
-    uint64_t bytes = segment_bytes != 0 ? segment_bytes : SEGMENT_BYTES;
-    REQUIRE(bytes > BLOCK_FIRST_OFFSET + BLOCK_HEADER_BYTES);
-    return bytes - BLOCK_FIRST_OFFSET - BLOCK_HEADER_BYTES;
 }
 
 static enum err die(struct file *f, enum err e) {
@@ -124,15 +119,19 @@ static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_
         (void)why_set(why, ERR_IO, "the journal failed before");
         return JOURNAL_FAILED;
     }
-    REQUIRE(f->acquired);
+    if (!f->acquired || f->lost) {
+        (void)why_set(why, ERR_FENCED, "the journal is not owned");
+        return JOURNAL_FENCED;
+    }
     if (epoch != f->epoch || expected_head != f->tail.next_lsn - 1) {
-        f->dead = true;
+        f->lost = true;
         (void)why_set(why, ERR_FENCED, "epoch %llu and head %llu expected, the journal has %llu and %llu",
                       (unsigned long long)epoch, (unsigned long long)expected_head, (unsigned long long)f->epoch,
                       (unsigned long long)(f->tail.next_lsn - 1));
         return JOURNAL_FENCED;
     }
     REQUIRE(batch->epoch == epoch && batch->shard == f->shard);
+    REQUIRE(batch->records.len <= j->limits.batch_bytes_max);
     REQUIRE(batch->last_lsn >= batch->first_lsn);
     enum err e = append_block(f, BLOCK_BATCH, batch, why);
     if (e == ERR_OK) return JOURNAL_DURABLE;
@@ -140,10 +139,10 @@ static enum journal_outcome op_append(struct journal *j, uint64_t epoch, uint64_
     return e == ERR_NO_SPACE ? JOURNAL_FULL : JOURNAL_FAILED;
 }
 
-enum err file_seal(struct journal *j, struct why *why) {
+static enum err op_seal(struct journal *j, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    REQUIRE(f->acquired);
+    if (!f->acquired || f->lost) return why_set(why, ERR_FENCED, "the journal is not owned");
     if (f->tail.last_kind != BLOCK_BATCH) return ERR_OK; /* a mark already follows the last batch */
     return append_mark(f, BLOCK_SEAL, why);
 }
@@ -211,16 +210,71 @@ static enum err continue_segment(struct file *f, struct why *why) {
     return f->disk->ops->open(f->disk, name, DISK_WRITE, &f->current, why);
 }
 
+/* What was there and is gone must not look like a journal that never had it. */
+static enum err check_seen(struct file *f, struct why *why) {
+    enum err e = seen_read(f->disk, &f->seen, why);
+    if (e != ERR_OK) return e;
+    if (f->tail.segment >= f->seen.segment && f->tail.next_lsn >= f->seen.first_lsn) return ERR_OK;
+    return why_set(why, ERR_CORRUPT,
+                   "segment %llu, from record %llu on, was there and is gone; what is there ends at record %llu. "
+                   "Restore the directory " SEGMENT_DIR "; to go on without what is missing, remove " SEEN_NAME,
+                   (unsigned long long)f->seen.segment, (unsigned long long)f->seen.first_lsn,
+                   (unsigned long long)(f->tail.next_lsn - 1));
+}
+
+/* Keeps other owners out, then finds the end of the chain. */
+static enum err take_lock(struct file *f, struct why *why) {
+    enum err e = f->disk->ops->lock(f->disk, FILE_LOCK_NAME, why);
+    if (e != ERR_OK) return e;
+    e = segment_table_load(&f->table, f->disk, false, why);
+    if (e == ERR_OK) e = chain_tail(&f->scan, &f->table, false, &f->tail, why);
+    if (e == ERR_OK) e = check_seen(f, why);
+    if (e != ERR_OK) {
+        f->disk->ops->unlock(f->disk, FILE_LOCK_NAME);
+        return e;
+    }
+    f->locked = true;
+    f->head_lsn = f->tail.next_lsn - 1;
+    uint32_t rows = f->table.rows.count; /* by number, the highest last */
+    f->next_number = rows > 0 ? segment_at(&f->table, rows - 1)->number + 1 : 1;
+    return ERR_OK;
+}
+
+static void current_close(struct file *f) {
+    if (f->current.v >= 0) f->disk->ops->close(f->disk, f->current);
+    f->current = (disk_file){-1};
+}
+
+/* Whoever acquires next may append, so nothing that is known of the tail or of a spare holds from here on. */
+static enum err op_release(struct journal *j, uint64_t epoch, struct why *why) {
+    struct file *f = file_of(j);
+    if (epoch != f->epoch)
+        return why_set(why, ERR_FENCED, "epoch %llu is over, the journal has %llu", (unsigned long long)epoch,
+                       (unsigned long long)f->epoch);
+    enum err e = op_seal(j, why);
+    if (e != ERR_OK) return e;
+    current_close(f);
+    pthread_mutex_lock(&f->lock);
+    f->spare = 0;
+    f->room_bytes = 0;
+    pthread_mutex_unlock(&f->lock);
+    f->acquired = false;
+    f->locked = false;
+    f->disk->ops->unlock(f->disk, FILE_LOCK_NAME);
+    return ERR_OK;
+}
+
 static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_head *ret, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    if (f->options.read_only) return why_set(why, ERR_STATE, "the journal is open for reading only");
+    if (f->is_reader) return why_set(why, ERR_STATE, "the journal is open for reading only");
+    enum err e = f->locked ? ERR_OK : take_lock(f, why);
+    if (e != ERR_OK) return e;
     if (f->tail.segment != 0 && f->tail.shard != shard)
         return why_set(why, ERR_CONFLICT, "the journal belongs to shard %u, not %u", f->tail.shard, shard);
     f->shard = shard;
     f->tail.shard = shard;
     f->epoch = f->tail.epoch + 1;
-    enum err e = ERR_OK;
     if (!f->acquired) {
         e = f->disk->ops->mkdir(f->disk, SEGMENT_DIR, why);
         if (e == ERR_OK) e = f->disk->ops->sync_dir(f->disk, "", why);
@@ -235,42 +289,9 @@ static enum err op_acquire(struct journal *j, uint32_t shard, struct journal_hea
     ENSURE(e != ERR_NO_SPACE || f->acquired || f->current.v < 0);
     if (e != ERR_OK) return e == ERR_NO_SPACE ? e : die(f, e);
     f->acquired = true;
+    f->lost = false;
     *ret = (struct journal_head){f->epoch, f->tail.next_lsn - 1, f->tail.time};
     return ERR_OK;
-}
-
-/* ---- reading ---- */
-
-struct reading {
-    uint64_t from_lsn;
-    journal_batch_fn each;
-    void *ctx;
-};
-
-static enum err block_out(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
-    struct reading *r = ctx;
-    (void)at;
-    if (b->kind != BLOCK_BATCH || b->batch.last_lsn < r->from_lsn) return ERR_OK;
-    return r->each(r->ctx, &b->batch, why);
-}
-
-static enum err op_read(struct journal *j, uint64_t from_lsn, journal_batch_fn each, void *ctx, struct why *why) {
-    struct file *f = file_of(j);
-    REQUIRE(each != NULL);
-    if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    struct reading r = {from_lsn, each, ctx};
-    struct segment_table table;
-    uint32_t row = UINT32_MAX;
-    segment_table_init(&table);
-    enum err e = chain_table(&table, f->disk, from_lsn > 0 ? from_lsn : 1, &row, why);
-    struct chain end = {.next_lsn = 1};
-    if (e == ERR_OK && row != UINT32_MAX)
-        e = chain_walk(&f->scan, &table, row, f->options.read_only, block_out, &r, &end, why);
-    if (e == ERR_OK && !f->options.read_only && end.next_lsn != f->tail.next_lsn)
-        e = why_set(why, ERR_CORRUPT, "the journal ends at record %llu, it was %llu when it was opened",
-                    (unsigned long long)(end.next_lsn - 1), (unsigned long long)(f->tail.next_lsn - 1));
-    segment_table_fini(&table);
-    return e;
 }
 
 static enum err op_watch(struct journal *j, void (*moved)(void *ctx, uint64_t head_lsn), void *ctx, struct why *why) {
@@ -278,11 +299,19 @@ static enum err op_watch(struct journal *j, void (*moved)(void *ctx, uint64_t he
     return why_set(why, ERR_UNSUPPORTED, "a journal in a file has no second reader");
 }
 
+static enum err op_reader(struct journal *j, struct journal **ret, struct why *why) {
+    return file_reader(file_of(j)->disk, ret, why);
+}
+
+static const char *op_locator(const struct journal *j) {
+    return ((const struct file *)j)->options.locator;
+}
+
 /* ---- life ---- */
 
 static void op_close(struct journal *j) {
     struct file *f = file_of(j);
-    if (f->current.v >= 0) f->disk->ops->close(f->disk, f->current);
+    current_close(f);
     scan_fini(&f->scan);
     buf_fini(&f->out);
     segment_table_fini(&f->table);
@@ -295,24 +324,40 @@ static void op_close(struct journal *j) {
 static const struct journal_ops ops = {
     .acquire = op_acquire,
     .append = op_append,
-    .read = op_read,
+    .seal = op_seal,
+    .release = op_release,
+    .shard = reader_shard,
+    .read = reader_read,
+    .pieces = reader_pieces,
     .snapshot_put = keep_snapshot_put,
+    .snapshots = reader_snapshots,
     .snapshot_get = keep_snapshot_get,
+    .verify = reader_verify,
     .trim = keep_trim,
     .watch = op_watch,
+    .space = keep_space,
+    .wants_prepare = keep_wants_prepare,
+    .prepare = keep_prepare,
+    .reader = op_reader,
+    .locator = op_locator,
     .close = op_close,
 };
 
-/* What was there and is gone must not look like a journal that never had it. */
-static enum err check_seen(struct file *f, struct why *why) {
-    enum err e = seen_read(f->disk, &f->seen, why);
-    if (e != ERR_OK) return e;
-    if (f->tail.segment >= f->seen.segment && f->tail.next_lsn >= f->seen.first_lsn) return ERR_OK;
-    return why_set(why, ERR_CORRUPT,
-                   "segment %llu, from record %llu on, was there and is gone; what is there ends at record %llu. "
-                   "Restore the directory " SEGMENT_DIR "; to go on without what is missing, remove " SEEN_NAME,
-                   (unsigned long long)f->seen.segment, (unsigned long long)f->seen.first_lsn,
-                   (unsigned long long)(f->tail.next_lsn - 1));
+/* An object for this disk that knows nothing of the files yet. */
+static struct file *file_new(struct disk *disk) {
+    struct arena birth;
+    arena_init(&birth, sizeof(struct file) + 64, sizeof(struct file) + 4096);
+    struct file *f = ARENA_NEW(&birth, struct file);
+    f->birth = birth;
+    f->journal.ops = &ops;
+    f->disk = disk;
+    f->current = (disk_file){-1};
+    scan_init(&f->scan, disk);
+    segment_table_init(&f->table);
+    buf_init(&f->out, UINT32_MAX); /* bounded by the segment a block must fit into */
+    ENSURE(pthread_mutex_init(&f->prepare_lock, NULL) == 0);
+    ENSURE(pthread_mutex_init(&f->lock, NULL) == 0);
+    return f;
 }
 
 enum err file_open(struct disk *disk, struct clock *clock, const struct file_options *o, struct journal **ret,
@@ -320,32 +365,28 @@ enum err file_open(struct disk *disk, struct clock *clock, const struct file_opt
     REQUIRE(disk != NULL && clock != NULL);
     REQUIRE(o->segment_bytes % BLOCK_ALIGN == 0);
     REQUIRE(o->segment_bytes >= 4 * BLOCK_ALIGN && o->segment_bytes < UINT32_MAX);
-    enum err e = o->read_only ? ERR_OK : disk->ops->lock(disk, FILE_LOCK_NAME, why);
-    if (e != ERR_OK) return e;
-    struct arena birth;
-    arena_init(&birth, sizeof(struct file) + 64, sizeof(struct file) + 4096);
-    struct file *f = ARENA_NEW(&birth, struct file);
-    f->birth = birth;
-    f->journal.ops = &ops;
-    f->disk = disk;
+    struct file *f = file_new(disk);
     f->clock = clock;
     f->options = *o;
-    f->current = (disk_file){-1};
-    scan_init(&f->scan, disk);
-    segment_table_init(&f->table);
-    buf_init(&f->out, UINT32_MAX); /* bounded by the segment a block must fit into */
-    ENSURE(pthread_mutex_init(&f->prepare_lock, NULL) == 0);
-    ENSURE(pthread_mutex_init(&f->lock, NULL) == 0);
-    e = segment_table_load(&f->table, disk, false, why);
-    if (e == ERR_OK) e = chain_tail(&f->scan, &f->table, o->read_only, &f->tail, why);
-    if (e == ERR_OK && !o->read_only) e = check_seen(f, why);
+    f->journal.limits = (struct journal_limits){
+        .batch_bytes_max = o->segment_bytes - BLOCK_FIRST_OFFSET - BLOCK_HEADER_BYTES,
+        .batch_overhead_bytes = BLOCK_ALIGN,
+        .fill_bytes = FILL_BYTES,
+    };
+    enum err e = take_lock(f, why);
     if (e != ERR_OK) {
         op_close(&f->journal);
         return e;
     }
-    f->head_lsn = f->tail.next_lsn - 1;
-    uint32_t rows = f->table.rows.count; /* by number, the highest last */
-    f->next_number = rows > 0 ? segment_at(&f->table, rows - 1)->number + 1 : 1;
+    *ret = &f->journal;
+    return ERR_OK;
+}
+
+enum err file_reader(struct disk *disk, struct journal **ret, struct why *why) {
+    REQUIRE(disk != NULL);
+    (void)why;
+    struct file *f = file_new(disk);
+    f->is_reader = true;
     *ret = &f->journal;
     return ERR_OK;
 }

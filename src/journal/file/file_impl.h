@@ -1,4 +1,5 @@
-/* file_impl.h: the object of the file engine, shared by file.c (append path) and keep.c (housekeeping) only.
+/* file_impl.h: the object of the file engine, shared by file.c (append path), keep.c (housekeeping) and reader.c
+ * (reading) only.
  *
  * Threads: append, seal, acquire, read and close belong to the one owner, one at a time (the owner may hand them from
  * thread to thread, as the writer does). prepare, trim, space and the snapshot calls may run beside an append on
@@ -24,7 +25,10 @@ struct file {
     struct disk *disk;
     struct clock *clock;
     struct file_options options;
-    bool acquired;
+    bool is_reader;
+    bool locked;   /* LOCK is ours */
+    bool acquired; /* its tail can be appended to */
+    bool lost;     /* acquired, but fenced since */
     atomic_bool dead;
     uint32_t shard;
     uint64_t epoch;
@@ -56,7 +60,19 @@ CHECKED enum err keep_adopt_spare(struct file *f, struct why *why);
 
 enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, struct byte_source *from,
                            struct why *why);
-enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why);
+enum err keep_snapshot_get(struct journal *j, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
+                           struct why *why);
 enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why);
+enum err keep_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why);
+bool keep_wants_prepare(struct journal *j);
+enum err keep_prepare(struct journal *j, struct why *why);
+
+enum err reader_shard(struct journal *j, uint32_t *ret, struct why *why);
+enum err reader_read(struct journal *j, uint64_t from_lsn, uint64_t to_lsn, journal_batch_fn each, void *ctx,
+                     struct why *why);
+enum err reader_pieces(struct journal *j, uint64_t upto_lsn, uint64_t *ret_first_lsns, uint32_t most,
+                       uint32_t *ret_count, struct why *why);
+enum err reader_snapshots(struct journal *j, struct snapshot_list *ret, struct why *why);
+enum err reader_verify(struct journal *j, struct journal_report *ret, struct why *why);
 
 #endif

@@ -78,9 +78,9 @@ void keep_seen(struct file *f) {
     if (now.segment > f->seen.segment && seen_write(f->disk, &now, &why) == ERR_OK) f->seen = now;
 }
 
-enum err file_prepare(struct journal *j, struct why *why) {
+enum err keep_prepare(struct journal *j, struct why *why) {
     struct file *f = file_of(j);
-    REQUIRE(!f->options.read_only);
+    REQUIRE(f->locked);
     if (spare_get(f, false) != 0) return ERR_OK;
     pthread_mutex_lock(&f->prepare_lock);
     enum err e = spare_get(f, false) != 0 ? ERR_OK : spare_make(f, why);
@@ -89,7 +89,7 @@ enum err file_prepare(struct journal *j, struct why *why) {
     return e;
 }
 
-bool file_wants_prepare(struct journal *j) {
+bool keep_wants_prepare(struct journal *j) {
     return file_of(j)->spare == 0;
 }
 
@@ -124,7 +124,7 @@ enum err keep_adopt_spare(struct file *f, struct why *why) {
     return ERR_OK;
 }
 
-enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why) {
+enum err keep_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why) {
     struct file *f = file_of(j);
     uint64_t disk_bytes = 0;
     enum err e = f->disk->ops->space(f->disk, &disk_bytes, why);
@@ -143,7 +143,7 @@ enum err file_space(struct journal *j, uint64_t *ret_free_bytes, struct why *why
 /* With an archive, the snapshots by which its states can be rebuilt stay too. */
 static enum err snapshots_prune(struct file *f, struct why *why) {
     uint32_t days = f->options.archive_days;
-    enum err e = snapfile_prune(f->disk, days > 0 ? SNAPFILE_LIST_MAX : SNAPSHOTS_KEPT, why);
+    enum err e = snapfile_prune(f->disk, days > 0 ? JOURNAL_SNAPSHOTS_MAX : SNAPSHOTS_KEPT, why);
     if (e == ERR_OK && days > 0) e = archive_thin(f->disk, days, f->clock->wall(f->clock), why);
     return e;
 }
@@ -167,7 +167,7 @@ static enum err pump(struct snapfile_writer *w, struct byte_source *from, struct
 enum err keep_snapshot_put(struct journal *j, const struct snapshot_info *info, struct byte_source *from,
                            struct why *why) {
     struct file *f = file_of(j);
-    if (f->options.read_only) return why_set(why, ERR_STATE, "the journal is open for reading only");
+    if (!f->locked) return why_set(why, ERR_STATE, "the journal is open for reading only");
     pthread_mutex_lock(&f->lock);
     uint64_t head = f->head_lsn;
     pthread_mutex_unlock(&f->lock);
@@ -201,7 +201,7 @@ static enum err reaches(struct file *f, uint64_t lsn, struct why *why) {
 }
 
 static enum err snapshot_try(struct file *f, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
-    struct snapfile_list list;
+    struct snapshot_list list;
     struct why first = {{0}};
     struct snapshot_info info = {0};
     enum err e = snapfile_list_load(f->disk, &list, why);
@@ -214,7 +214,7 @@ static enum err snapshot_try(struct file *f, struct snapshot_info *ret, struct b
         if (damaged++ == 0 && why != NULL) first = *why;
         info = (struct snapshot_info){0};
     }
-    if (info.lsn > f->head_lsn && !f->options.read_only)
+    if (f->locked && info.lsn > f->head_lsn)
         return why_set(why, ERR_CORRUPT, "the journal ends at record %llu, its snapshot is of %llu",
                        (unsigned long long)f->head_lsn, (unsigned long long)info.lsn);
     e = reaches(f, info.lsn, why);
@@ -225,9 +225,21 @@ static enum err snapshot_try(struct file *f, struct snapshot_info *ret, struct b
     return e;
 }
 
-enum err keep_snapshot_get(struct journal *j, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
+/* One by its number: verified first, so that the sink gets nothing of a damaged one. */
+static enum err snapshot_one(struct file *f, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
+                             struct why *why) {
+    struct snapshot_info info;
+    enum err e = snapfile_read(f->disk, lsn, &info, NULL, why);
+    if (e == ERR_OK && to != NULL) e = snapfile_read(f->disk, lsn, &info, to, why);
+    if (e == ERR_OK) *ret = info;
+    return e;
+}
+
+enum err keep_snapshot_get(struct journal *j, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to,
+                           struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
+    if (lsn != 0) return snapshot_one(f, lsn, ret, to, why);
     enum err e = ERR_NOT_FOUND;
     /* To a reader beside the owner: one that is gone was replaced by a newer one since it was listed. */
     for (uint32_t tries = 0; e == ERR_NOT_FOUND && tries < SNAPSHOT_TRIES; tries++) e = snapshot_try(f, ret, to, why);
@@ -273,8 +285,8 @@ static enum err let_go(struct file *f, uint64_t number, uint64_t bytes, struct w
 enum err keep_trim(struct journal *j, uint64_t upto_lsn, struct why *why) {
     struct file *f = file_of(j);
     if (f->dead) return why_set(why, ERR_IO, "the journal failed before");
-    if (f->options.read_only) return why_set(why, ERR_STATE, "the journal is open for reading only");
-    struct snapfile_list list;
+    if (!f->locked) return why_set(why, ERR_STATE, "the journal is open for reading only");
+    struct snapshot_list list;
     struct snapshot_info info = {0};
     enum err e = snapfile_list_load(f->disk, &list, why);
     if (e != ERR_OK) return e;

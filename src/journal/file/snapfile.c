@@ -298,9 +298,9 @@ enum err snapfile_remove(struct disk *d, uint64_t lsn, struct why *why) {
 /* ---- names ---- */
 
 struct names {
-    struct snapfile_list list;
+    struct snapshot_list list;
     struct vec leftovers; /* uint64_t: .tmp files */
-    struct vec surplus;   /* uint64_t: beyond SNAPFILE_LIST_MAX, oldest */
+    struct vec surplus;   /* uint64_t: beyond JOURNAL_SNAPSHOTS_MAX, oldest */
 };
 
 static void name_add(void *ctx, const char *name, uint64_t bytes) {
@@ -311,10 +311,10 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
     if (sscanf(name, "snap-%16llx%n", &v, &used) != 1 || used != 21) return;
     if (strcmp(name + used, ".tmp") == 0) *(uint64_t *)vec_push(&n->leftovers) = v;
     if (name[used] != 0) return;
-    struct snapfile_list *l = &n->list;
+    struct snapshot_list *l = &n->list;
     uint32_t at = 0;
     while (at < l->count && l->lsn[at] > v) at++;
-    if (l->count == SNAPFILE_LIST_MAX) {
+    if (l->count == JOURNAL_SNAPSHOTS_MAX) {
         *(uint64_t *)vec_push(&n->surplus) = at < l->count ? l->lsn[l->count - 1] : v;
         if (at == l->count) return;
         l->count--;
@@ -322,7 +322,7 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
     memmove(l->lsn + at + 1, l->lsn + at, (l->count - at) * sizeof l->lsn[0]);
     l->lsn[at] = v;
     l->count++;
-    ENSURE(l->count <= SNAPFILE_LIST_MAX);
+    ENSURE(l->count <= JOURNAL_SNAPSHOTS_MAX);
 }
 
 static enum err names_load(struct disk *d, struct names *n, struct why *why) {
@@ -338,7 +338,7 @@ static void names_fini(struct names *n) {
     vec_fini(&n->surplus);
 }
 
-enum err snapfile_list_load(struct disk *d, struct snapfile_list *ret, struct why *why) {
+enum err snapfile_list_load(struct disk *d, struct snapshot_list *ret, struct why *why) {
     struct names n;
     enum err e = names_load(d, &n, why);
     if (e == ERR_OK) *ret = n.list;

@@ -9,7 +9,6 @@
 #include "journal.h"
 
 #define SNAPFILE_BLOCK_BYTES 65536u
-#define SNAPFILE_LIST_MAX 64u /* looked at; keep.c keeps two, and with an archive about ten (archive.h) */
 
 struct snapfile_writer;
 
@@ -20,11 +19,8 @@ CHECKED enum err snapfile_push(struct snapfile_writer *w, struct slice bytes, st
 CHECKED enum err snapfile_commit(struct snapfile_writer *w, struct why *why);
 void snapfile_abandon(struct snapfile_writer *w);
 
-struct snapfile_list {
-    uint64_t lsn[SNAPFILE_LIST_MAX]; /* newest first */
-    uint32_t count;
-};
-CHECKED enum err snapfile_list_load(struct disk *d, struct snapfile_list *ret, struct why *why);
+/* At most JOURNAL_SNAPSHOTS_MAX are looked at; keep.c keeps two, and with an archive about ten (archive.h). */
+CHECKED enum err snapfile_list_load(struct disk *d, struct snapshot_list *ret, struct why *why);
 
 /* Reads and verifies every byte; `to` may be NULL. ERR_CORRUPT names file and byte. A sink may have got bytes before
  * the damage was found: verify first. */

@@ -22,6 +22,7 @@ struct audit_wait {
     struct server *server;
     uint32_t request;
     struct audit_query query;
+    struct journal *reader;
     struct arena arena; /* of the query and of the page */
     atomic_bool stop;
     enum err err;
@@ -62,10 +63,15 @@ static bool is_idle(const struct shard *h, const void *own) {
 
 static void work(void *ctx) {
     struct audit_wait *w = ctx;
-    w->err = audit_read(w->server->world.disk, &w->query, &w->stop, &w->arena, &w->page, &w->why);
+    w->err = audit_read(w->reader, &w->query, &w->stop, &w->arena, &w->page, &w->why);
 }
 
 /* ---- and back ---- */
+
+static void wait_end(struct audit_wait *w) {
+    w->reader->ops->close(w->reader);
+    arena_fini(&w->arena);
+}
 
 static struct slice target_of(struct server *s, const struct audit_record *r) {
     struct job_view job;
@@ -107,7 +113,7 @@ static void done(void *ctx) {
         session_error(s, n, w->request, w->err, w->why.text);
     else if (n != NULL)
         answer(s, n, w);
-    arena_fini(&w->arena);
+    wait_end(w);
     for (uint32_t i = 1; i <= audits_of(s)->high; i++)
         if (pool_at(audits_of(s), i) == (void *)w) pool_free(audits_of(s), i);
 }
@@ -148,11 +154,14 @@ static enum err query_of(struct server *s, struct request *r, struct audit_query
 }
 
 void req_audit(struct server *s, struct request *r) {
+    struct journal *journal = server_shard(s)->journal;
     struct why why = {{0}};
     struct audit_query q;
+    struct journal *reader;
     enum err e = query_of(s, r, &q, &why);
     if (e == ERR_OK && s->world.background == NULL)
         e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its past");
+    if (e == ERR_OK) e = journal->ops->reader(journal, &reader, &why);
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -160,15 +169,17 @@ void req_audit(struct server *s, struct request *r) {
     uint32_t index = pool_alloc(audits_of(s));
     struct audit_wait *w = index != 0 ? pool_at(audits_of(s), index) : NULL;
     if (w != NULL) {
-        *w = (struct audit_wait){.conn = r->session->conn, .server = s, .request = r->id, .query = q};
+        *w = (struct audit_wait){.conn = r->session->conn, .server = s, .request = r->id, .query = q, .reader = reader};
         arena_init(&w->arena, 65536, (size_t)1 << 28);
         w->query.principal = arena_slice(&w->arena, q.principal);
         w->query.kind = arena_slice(&w->arena, q.kind);
     }
     if (w != NULL && s->world.background->ops->start(s->world.background, work, done, w)) return;
     if (w != NULL) {
-        arena_fini(&w->arena);
+        wait_end(w);
         pool_free(audits_of(s), index);
+    } else {
+        reader->ops->close(reader);
     }
     session_busy(s, r->session, r->id, "the journal is being read for others", BUSY_RETRY_MS);
 }

@@ -11,7 +11,7 @@
 
 struct event_replay {
     struct arena birth; /* holds this object */
-    struct disk *disk;
+    struct journal *reader; /* the caller's */
     struct event_replay_spec spec;
     struct byte_sink *to;
     struct fold fold;
@@ -22,12 +22,13 @@ struct event_replay {
     struct arena words; /* of one event */
 };
 
-struct event_replay *event_replay_new(struct disk *disk, const struct event_replay_spec *spec, struct byte_sink *to) {
+struct event_replay *event_replay_new(struct journal *reader, const struct event_replay_spec *spec,
+                                      struct byte_sink *to) {
     struct arena birth;
     arena_init(&birth, sizeof(struct event_replay) + 64, sizeof(struct event_replay) + 4096);
     struct event_replay *r = ARENA_NEW(&birth, struct event_replay);
     r->birth = birth;
-    r->disk = disk;
+    r->reader = reader;
     r->spec = *spec;
     r->to = to;
     buf_init(&r->out, OUT_BYTES_MAX);
@@ -74,7 +75,7 @@ enum err event_replay_fail(struct event_replay *r, const struct why *reason, str
 /* A flow began after every state in which its number was not given out yet. */
 static enum err begin_before_flow(struct event_replay *r, uint64_t upto, struct why *why) {
     for (;;) {
-        enum err e = fold_begin(r->disk, upto, &r->fold, why);
+        enum err e = fold_begin(r->reader, upto, &r->fold, why);
         if (e != ERR_OK) return e;
         bool oldest = r->fold.info.lsn == 0 || r->fold.info.lsn > upto;
         if (oldest || view_flow_last(engine_state(r->fold.engine)) < r->spec.flow) return ERR_OK;
@@ -94,7 +95,7 @@ static enum err begin(struct event_replay *r, uint64_t upto, struct why *why) {
     struct position after = r->spec.after;
     uint64_t known = after.lsn == 0 || after.ordinal == UINT32_MAX ? after.lsn : after.lsn - 1;
     enum err e = r->spec.flow != 0 && after.lsn == 0 ? begin_before_flow(r, upto, why)
-                                                     : fold_begin(r->disk, known, &r->fold, why);
+                                                     : fold_begin(r->reader, known, &r->fold, why);
     if (e != ERR_OK) return e;
     r->begun = true;
     if (!has_gap(r)) return ERR_OK;
@@ -135,7 +136,7 @@ static enum err apply(void *ctx, struct engine *e, const struct batch *b, struct
 
 enum err event_replay_upto(struct event_replay *r, uint64_t lsn, struct why *why) {
     enum err e = r->begun ? ERR_OK : begin(r, lsn, why);
-    if (e == ERR_OK) e = fold_go_on(r->disk, &r->fold, lsn, apply, r, why);
+    if (e == ERR_OK) e = fold_go_on(r->reader, &r->fold, lsn, apply, r, why);
     if (e != ERR_OK && !is_enough(r)) return e;
     buf_put_u64(&r->item, r->fold.info.lsn > lsn || is_enough(r) ? r->fold.info.lsn : lsn);
     put_item(r, EVENT_REPLAY_UPTO);

@@ -6,7 +6,6 @@
 #ifndef REEVE_EVENT_REPLAY_H
 #define REEVE_EVENT_REPLAY_H
 
-#include "disk.h"
 #include "event_view.h"
 #include "journal.h"
 
@@ -19,7 +18,8 @@ struct event_replay_spec {
 };
 
 /* What goes out goes to `to`, in pieces of some ten thousand bytes. */
-struct event_replay *event_replay_new(struct disk *disk, const struct event_replay_spec *spec, struct byte_sink *to);
+struct event_replay *event_replay_new(struct journal *reader, const struct event_replay_spec *spec,
+                                      struct byte_sink *to);
 void event_replay_free(struct event_replay *r);
 /* Tells everything up to this record, which must be durable, then that it is there. May be called again. */
 CHECKED enum err event_replay_upto(struct event_replay *r, uint64_t lsn, struct why *why);

@@ -9,7 +9,7 @@
 
 struct history_rebuild {
     struct arena birth; /* holds this object */
-    struct disk *disk;
+    struct journal *reader;
     uint32_t shard;
     uint64_t upto;
     atomic_ullong at;
@@ -18,12 +18,12 @@ struct history_rebuild {
     struct arena arena; /* of one part */
 };
 
-struct history_rebuild *history_rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn) {
+struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn) {
     struct arena birth;
     arena_init(&birth, sizeof(struct history_rebuild) + 64, sizeof(struct history_rebuild) + 4096);
     struct history_rebuild *r = ARENA_NEW(&birth, struct history_rebuild);
     r->birth = birth;
-    r->disk = disk;
+    r->reader = reader;
     r->shard = shard;
     r->upto = upto_lsn;
     flow_row_init(&r->row);
@@ -33,6 +33,7 @@ struct history_rebuild *history_rebuild_new(struct disk *disk, uint32_t shard, u
 
 void history_rebuild_free(struct history_rebuild *r) {
     if (r == NULL) return;
+    r->reader->ops->close(r->reader);
     flow_row_fini(&r->row);
     arena_fini(&r->arena);
     struct arena birth = r->birth;
@@ -79,7 +80,7 @@ enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why
     struct history_rebuild *r = ctx;
     struct fold fold;
     r->to = to;
-    enum err e = fold_follow(r->disk, r->upto, before, r, &fold, why);
+    enum err e = fold_follow(r->reader, r->upto, before, r, &fold, why);
     if (e == ERR_NOT_FOUND) return ERR_OK; /* an empty journal has no old flows */
     if (e == ERR_OK) engine_free(fold.engine);
     return e;

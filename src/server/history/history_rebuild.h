@@ -4,12 +4,13 @@
 #ifndef REEVE_HISTORY_REBUILD_H
 #define REEVE_HISTORY_REBUILD_H
 
-#include "disk.h"
 #include "history.h"
+#include "journal.h"
 
 struct history_rebuild;
 
-struct history_rebuild *history_rebuild_new(struct disk *disk, uint32_t shard, uint64_t upto_lsn);
+/* The reader is closed when it is freed. */
+struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn);
 void history_rebuild_free(struct history_rebuild *r); /* fine for NULL */
 /* A history_rebuild_fn; `ctx` is a struct history_rebuild. */
 enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why);

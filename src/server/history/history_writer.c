@@ -142,6 +142,7 @@ static bool may_rebuild(const struct history_writer *p, const struct history_sta
 }
 
 static void rebuild_turn(struct server *s, const struct history_stats *now) {
+    struct journal *journal = server_shard(s)->journal;
     struct history_writer *p = history_writer_of(s);
     if (now->state == HISTORY_REBUILDING) {
         if (s->now_ms < p->told_ms + REBUILD_TELL_MS) return;
@@ -154,8 +155,14 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
     if (!may_rebuild(p, now) || s->now_ms < p->rebuild_ms) return;
     p->rebuild_ms = s->now_ms + REBUILD_AGAIN_MS;
     p->told_ms = s->now_ms;
+    struct journal *reader;
+    struct why why;
+    if (journal->ops->reader(journal, &reader, &why) != ERR_OK) {
+        server_log(s, SERVER_WARN, "history", "cannot be made anew from the archive: %s", why.text);
+        return;
+    }
     history_rebuild_free(p->rebuild);
-    p->rebuild = history_rebuild_new(s->world.disk, s->options.shard, engine_durable_lsn(server_shard(s)->engine));
+    p->rebuild = history_rebuild_new(reader, s->options.shard, engine_durable_lsn(server_shard(s)->engine));
     s->world.history->ops->rebuild(s->world.history, history_rebuild_run, p->rebuild);
 }
 

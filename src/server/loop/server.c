@@ -196,15 +196,8 @@ bool server_is_drained(const struct server *s) {
 
 static enum err stores_open(struct server *s, struct why *why) {
     struct shard *h = server_shard(s);
-    struct file_options o;
-    bool first = false;
-    file_options_default(&o);
-    o.archive_days = s->options.archive_days;
-    if (s->options.segment_bytes != 0) o.segment_bytes = s->options.segment_bytes;
-    if (s->options.reserve_bytes != 0) o.reserve_bytes = s->options.reserve_bytes;
-    bool threaded = !s->options.without_threads;
-    enum err e = file_open(s->world.disk, s->world.clock, &o, &h->journal, why);
-    if (e == ERR_OK) e = shard_open(h, why);
+    bool first = false, threaded = !s->options.without_threads;
+    enum err e = shard_open(h, why);
     if (e == ERR_OK)
         e = blob_log_store_open(&s->store, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
     if (e == ERR_OK) e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, &first, why);
@@ -229,6 +222,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     s->build = bytes_new(slice_str(o->build));
     s->shard->server = s;
     s->shard->number = o->shard;
+    s->shard->journal = world->journal;
     session_handler(s, &s->handler); /* dialects begin with a copy of it */
     arena_init(&s->arena, 65536, REQUEST_ARENA_MAX);
     arena_init(&s->frame_arena, 65536, REQUEST_ARENA_MAX);
@@ -240,8 +234,9 @@ static void server_free(struct server *s) {
     struct why why = {{0}};
     struct shard *h = server_shard(s);
     shard_close(h);
-    if (s->clean && file_seal(h->journal, &why) != ERR_OK) server_log(s, SERVER_WARN, "seal", "%s", why.text);
-    if (h->journal != NULL) h->journal->ops->close(h->journal);
+    if (s->clean && h->journal->ops->seal(h->journal, &why) != ERR_OK)
+        server_log(s, SERVER_WARN, "seal", "%s", why.text);
+    h->journal->ops->close(h->journal);
     blob_log_store_close(&s->store);
     auth_close(&s->auth);
     arena_fini(&s->arena);

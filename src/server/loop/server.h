@@ -27,6 +27,7 @@
 struct assets;
 struct buf;
 struct background;
+struct journal;
 struct observer;
 struct orion_options;
 struct kill_switch;
@@ -53,7 +54,8 @@ struct server_launched {
 };
 
 struct server_world {
-    struct disk *disk;
+    struct journal *journal; /* journal.h; opened, not acquired. Closed by server_close, and when server_open fails */
+    struct disk *disk;       /* of blobs, logs and credentials */
     struct clock *clock;
     struct hasher *hasher;
     struct net *net;
@@ -83,9 +85,6 @@ enum server_certified { SERVER_CERTIFIED_NOBODY, SERVER_CERTIFIED_WORKERS, SERVE
 struct server_options {
     struct limits limits;
     uint32_t shard;
-    uint32_t archive_days;
-    uint64_t segment_bytes; /* 0 = the standard */
-    uint64_t reserve_bytes; /* of the journal; 0 = the standard */
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
     uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */

@@ -11,7 +11,6 @@
 #include "cookie.h"
 #include "engine.h"
 #include "fifo.h"
-#include "file.h"
 #include "heap.h"
 #include "http.h"
 #include "http_out.h"

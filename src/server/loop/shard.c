@@ -16,7 +16,6 @@
 #define FULL_RETRY_MS 200
 #define ROOM_MS 50
 #define ROOM_LOW_BYTES (256ull << 20) /* below it every pass asks */
-#define BLOCK_BYTES 4096u             /* about what a batch takes beside its records, with the padding */
 #define FILL_MS 3
 #define CALLS_MAX 1000001u
 #define PARTS_BYTES_MAX ((size_t)1 << 24)
@@ -177,7 +176,7 @@ uint64_t shard_room(struct shard *h) {
     bool is_old = h->server->now_ms >= a->room_ms + ROOM_MS || a->room_ms == 0;
     if (is_old || a->room_bytes < ROOM_LOW_BYTES) {
         a->room_ms = h->server->now_ms;
-        if (file_space(h->journal, &a->room_bytes, &why) != ERR_OK) a->room_bytes = 0;
+        if (h->journal->ops->space(h->journal, &a->room_bytes, &why) != ERR_OK) a->room_bytes = 0;
     }
     return a->room_bytes;
 }
@@ -290,7 +289,7 @@ void shard_release(struct shard *h) {
 static void append_durable(struct shard *h, uint64_t last_lsn) {
     struct server *s = h->server;
     struct shard_append *a = &h->append;
-    uint64_t bytes = a->batch.records.len + BLOCK_BYTES;
+    uint64_t bytes = a->batch.records.len + h->journal->limits.batch_overhead_bytes;
     a->state = APPEND_NONE;
     sample_synced(a->sync, s->world.clock->us(s->world.clock) - a->given_us);
     a->last_ms = s->now_ms;
@@ -334,7 +333,7 @@ static void append_give(struct shard *h) {
  * the room that accepted work was promised. */
 static bool should_fill(struct shard *h) {
     int64_t now_ms = h->server->now_ms;
-    if (!engine_should_fill(h->engine)) {
+    if (!engine_should_fill(h->engine, h->journal->limits.fill_bytes)) {
         h->append.fill_by_ms = 0;
         return false;
     }
@@ -440,7 +439,7 @@ static enum err load_piece(struct byte_sink *sink, const void *from, size_t len,
 static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     struct shard *h = ctx;
     const struct observer *g = h->server->world.observer;
-    h->append.bytes += batch->records.len + BLOCK_BYTES; /* since the last snapshot */
+    h->append.bytes += batch->records.len + h->journal->limits.batch_overhead_bytes; /* since the last snapshot */
     if (g != NULL) g->replayed(g->ctx, batch);
     tell_recovery(h->server, batch->records.len);
     return engine_replay(h->engine, batch, why);
@@ -453,11 +452,11 @@ static enum err recover(struct shard *h, struct why *why) {
     struct snapshot_info snapshot = {0};
     struct loading loading = {{load_piece}, h};
     struct journal_head head = {0};
-    enum err e = h->journal->ops->snapshot_get(h->journal, &snapshot, &loading.sink, why);
+    enum err e = h->journal->ops->snapshot_get(h->journal, 0, &snapshot, &loading.sink, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
     if (snapshot.lsn > 0) e = engine_load_end(h->engine, why);
     if (e != ERR_OK) return why_wrap(why, e, "snapshot");
-    e = h->journal->ops->read(h->journal, snapshot.lsn + 1, replay, h, why);
+    e = h->journal->ops->read(h->journal, snapshot.lsn + 1, UINT64_MAX, replay, h, why);
     if (e == ERR_OK) e = h->journal->ops->acquire(h->journal, h->number, &head, why);
     if (e != ERR_OK) return why_wrap(why, e, "journal");
     if (head.lsn != engine_lsn(h->engine))

@@ -16,6 +16,7 @@
 #include "arena.h"
 #include "batch.h"
 #include "engine.h"
+#include "journal.h"
 #include "metric.h"
 #include "part.h"
 #include "pool.h"
