@@ -213,7 +213,7 @@ static enum err op_lock(struct disk *d, const char *name, struct why *why) {
         return e;
     }
     o->locks[o->lock_count].fd = fd;
-    strcpy(o->locks[o->lock_count++].name, name);
+    memcpy(o->locks[o->lock_count++].name, name, strlen(name) + 1);
     return ERR_OK;
 }
 

@@ -7,8 +7,8 @@
 #include "osloop.h"
 #include "replay.h"
 
-/* The first argument of the child; then: locator of the journal, LSN, ordinal, flow, most. It is told how far to go on its standard
- * input, 8 bytes little-endian each time, and tells on its standard output. */
+/* The first argument of the child; then: locator of the journal, LSN, ordinal, flow, most. It is told how far to go on
+ * its standard input, 8 bytes little-endian each time, and tells on its standard output. */
 #define OSREPLAY_CHILD "--child-recall"
 
 struct osreplay;

@@ -9,7 +9,7 @@
 
 struct history_rebuild {
     struct arena birth; /* holds this object */
-    struct journal *reader;
+    struct journal *reader; /* NULL = it has run */
     uint32_t shard;
     uint64_t upto;
     atomic_ullong at;
@@ -33,7 +33,7 @@ struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t sha
 
 void history_rebuild_free(struct history_rebuild *r) {
     if (r == NULL) return;
-    r->reader->ops->close(r->reader);
+    if (r->reader != NULL) r->reader->ops->close(r->reader);
     flow_row_fini(&r->row);
     arena_fini(&r->arena);
     struct arena birth = r->birth;
@@ -81,6 +81,8 @@ enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why
     struct fold fold;
     r->to = to;
     enum err e = fold_follow(r->reader, r->upto, before, r, &fold, why);
+    r->reader->ops->close(r->reader); /* here: what it read through is a megabyte */
+    r->reader = NULL;
     if (e == ERR_NOT_FOUND) return ERR_OK; /* an empty journal has no old flows */
     if (e == ERR_OK) engine_free(fold.engine);
     return e;

@@ -9,10 +9,10 @@
 
 struct history_rebuild;
 
-/* The reader is closed when it is freed. */
+/* The reader is closed when it has run, or when it is freed. */
 struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn);
 void history_rebuild_free(struct history_rebuild *r); /* fine for NULL */
-/* A history_rebuild_fn; `ctx` is a struct history_rebuild. */
+/* A history_rebuild_fn, once; `ctx` is a struct history_rebuild. */
 enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why);
 /* How far it is; may be asked by any thread. */
 uint64_t history_rebuild_at(const struct history_rebuild *r);
