@@ -160,12 +160,4 @@ extern const uint32_t limit_count;
 /* The address of the named limit inside `l`, or NULL. */
 int64_t *limit_by_name(struct limits *l, const char *name);
 
-/* Set inside apply by the shape of the code, not by configuration: how many jobs one step may visit before the rest
- * is kept as a cursor. Part of the format: replay depends on it. */
-#define STEP_JOBS_MAX 4096
-
-/* Part of the rules in the same way: how long workers may take to confirm that they stopped what an unwinding flow
- * calls off. */
-#define UNWIND_CONFIRM_MS 60000
-
 #endif

@@ -7,11 +7,11 @@
 #include "effects.h"
 #include "flow.h"
 #include "job_transition.h"
-#include "limit.h"
 #include "mutant.h"
 #include "panic.h"
 #include "propagate.h"
 #include "question.h"
+#include "rules.h"
 #include "timer.h"
 
 static uint32_t index_of(const struct state *s, const struct expansion *x) {

@@ -6,10 +6,10 @@
 #include "expand.h"
 #include "flow.h"
 #include "job_transition.h"
-#include "limit.h"
 #include "mutant.h"
 #include "panic.h"
 #include "propagate.h"
+#include "rules.h"
 
 void saga_name(struct state *s, struct job *j, uint32_t undo_profile) {
     REQUIRE(undo_profile != 0);

@@ -4,8 +4,8 @@
 
 #include "job.h"
 #include "json.h"
-#include "limit.h"
 #include "panic.h"
+#include "rules.h"
 
 #define NAME_MAX_BYTES 255
 #define TEXT_MAX_BYTES 4096

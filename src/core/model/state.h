@@ -24,6 +24,7 @@
 #include "options.h"
 #include "pool.h"
 #include "record.h"
+#include "rules.h"
 #include "store_state.h"
 #include "tally.h"
 #include "vec.h"
@@ -384,8 +385,6 @@ struct slot_waiting {
     uint8_t fire; /* FIRE_WAITED or FIRE_BACKFILL */
     bool replaces;
 };
-
-#define SCHEDULE_NOTES 16u /* part of the rules: older notes leave */
 
 struct schedule {
     struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
