@@ -97,6 +97,16 @@ struct extra {
     struct external *external; /* of an external job, once something was begun or said; external.h */
 };
 
+enum external_word { WORD_NONE, WORD_DONE, WORD_FAILED, WORD_COUNT };
+
+struct external {    /* what an external job began, see external.h; in the arena of its flow */
+    uint32_t begun;  /* the attempt that began it; whatever is said outside is said about this one */
+    uint32_t polls;  /* since then */
+    wall_time until; /* when it must be over */
+    uint8_t word;    /* enum external_word: said while an attempt is open, and counts when that has ended */
+    struct slice result, result_hash, reason;
+};
+
 /* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with
  * nothing to tell (its first attempt succeeded and left no result) costs nothing any more: it is below `next`, and not
  * in `made`. All others are jobs with a struct. */
