@@ -2,6 +2,7 @@
 #include "fold.h"
 
 #include "chain.h"
+#include "limit.h"
 #include "panic.h"
 #include "snapfile.h"
 

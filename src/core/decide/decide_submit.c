@@ -462,7 +462,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_BUSY, "there are %u flows already (flows_max)", d->state->flows.count);
     uint32_t tenant = tenant_find(d->state, cmd->tenant);
     uint64_t own = tenant ? tenant_at(d->state, tenant)->flows : 0;
-    if (own >= quota_flows_max(d->limits))
+    if (own >= limits_tenant_flows_max(d->limits))
         return refuse(d, ERR_BUSY, "tenant %.*s has %llu flows in memory, all that one tenant may (flows_tenant_share)",
                       SLICE_FMT(cmd->tenant), (unsigned long long)own);
     uint64_t over = (uint64_t)d->state->ended[ENDED_CLEAN].count + d->state->ended[ENDED_DEAD].count;

@@ -28,7 +28,7 @@ const char *schedule_refusal(const struct state *s, const struct limits *limits,
     if (s->classes.count >= (uint64_t)limits->classes_max) return "classes_max";
     if ((uint64_t)s->questions.count + sc->question_count > (uint64_t)limits->questions_max) return "questions_max";
     const struct tenant *t = tenant_at(s, sc->tenant);
-    if (t->flows >= quota_flows_max(limits)) return "flows_tenant_share";
+    if (t->flows >= limits_tenant_flows_max(limits)) return "flows_tenant_share";
     if (t->queued_max && t->queued + sc->job_count > t->queued_max) return "queued";
     if (t->bytes_max && t->queued_bytes + sc->job_bytes > t->bytes_max) return "bytes";
     return NULL;

@@ -20,13 +20,13 @@
 #include "command.h"
 #include "effect.h"
 #include "inputs.h"
-#include "limit.h"
 #include "state_digest.h"
 #include "watch.h"
 
 struct engine;
-struct state; /* durable: state.h */
-struct live;  /* volatile: live.h */
+struct state;  /* durable: state.h */
+struct live;   /* volatile: live.h */
+struct limits; /* limit.h */
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits);
 void engine_free(struct engine *e);

@@ -160,4 +160,9 @@ extern const uint32_t limit_count;
 /* The address of the named limit inside `l`, or NULL. */
 int64_t *limit_by_name(struct limits *l, const char *name);
 
+/* Flows in memory that one tenant may have, at least one. */
+static inline uint64_t limits_tenant_flows_max(const struct limits *l) {
+    return ((uint64_t)l->flows_max * (uint64_t)l->flows_tenant_share + 99) / 100;
+}
+
 #endif
