@@ -3,11 +3,11 @@
 
 #include "class.h"
 #include "expand.h"
+#include "flow_lists.h"
 #include "job_transition.h"
 #include "memo.h"
 #include "panic.h"
 #include "quota.h"
-#include "retention.h"
 #include "saga.h"
 #include "service.h"
 #include "timer.h"

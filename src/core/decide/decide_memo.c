@@ -1,10 +1,10 @@
 /* decide_memo.c: who is given a kept result, and which results are kept. */
 #include "decide.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "memo.h"
 #include "mutant.h"
 #include "panic.h"
-#include "retention.h"
 
 #define DROPS_MAX 512u /* entries that make room for one; small ones for a large one */
 

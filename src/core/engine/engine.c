@@ -7,6 +7,7 @@
 #include "decide.h"
 #include "dispatch.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"

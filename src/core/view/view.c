@@ -5,6 +5,7 @@
 #include "expand.h"
 #include "external.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "heap.h"
 #include "live.h"
 #include "memo.h"
@@ -12,7 +13,6 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "retention.h"
 
 #define VIEW_BYTES_MAX ((size_t)1 << 30)
 

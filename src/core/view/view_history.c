@@ -3,10 +3,10 @@
 
 #include "attempt_notes.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "job.h"
 #include "objects.h"
 #include "registry.h"
-#include "retention.h"
 
 static struct attempt_view closed_attempt(const struct snap_attempt *o) {
     return (struct attempt_view){.attempt = o->attempt,
