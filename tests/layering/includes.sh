@@ -13,6 +13,12 @@ declare -A rule=(
     [base]="base"
     [limits]="base limits"
     [core]="base core limits"
+    [core/model]="base core/model"
+    [core/apply]="base core/apply core/model"
+    [core/decide]="base core/apply core/decide core/model limits"
+    [core/snapshot]="base core/apply core/model core/snapshot"
+    [core/engine]="base core/apply core/decide core/engine core/model core/snapshot core/view limits"
+    [core/view]="base core/apply core/decide core/model core/view limits"
     [port]="base port"
     [calendar]="base calendar"
     [proto]="base limits proto"
@@ -100,6 +106,14 @@ while read -r layer roots; do
         # shellcheck disable=SC2086
         check "$(probe $roots -- "$name" && echo false || echo true)" "$layer cannot include $other's $name"
     done
+    # By name, because these are the ones that somebody in a hurry would reach for.
+    if [[ $layer == core/model || $layer == core/apply ]]; then
+        for name in decide.h live.h limit.h engine.h view.h; do
+            # shellcheck disable=SC2086
+            check "$(probe $roots -- "$name" && echo false || echo true)" "$layer cannot see $name"
+            check "$([[ -n $(find src -name "$name") ]] && echo true || echo false)" "there is a $name to be seen"
+        done
+    fi
     own=$(header_of "$layer")
     check "$([[ -n $own ]] && echo true || echo false)" "$layer has headers"
     # shellcheck disable=SC2086
