@@ -3,6 +3,7 @@
 
 #include "engine_fixture.h"
 
+#include "limit.h"
 #include "objects.h"
 #include "snapshot.h"
 #include "state.h"
