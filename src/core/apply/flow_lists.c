@@ -26,6 +26,7 @@ static enum flow_list_id flow_list_of(const struct flow *f) {
 }
 
 static void move_to(struct state *s, struct flow *f, enum flow_list_id list) {
+    REQUIRE(f->id != 0);
     if (f->flow_list == list) return;
     if (f->flow_list != FLOW_LIST_NONE) numset_del(&s->flow_lists[f->flow_list], f->id);
     if (list != FLOW_LIST_NONE) numset_put(&s->flow_lists[list], f->id);
@@ -41,6 +42,10 @@ void flow_shelve(struct state *s, struct flow *f) {
 static void append(struct state *s, uint32_t flow, enum ended kind) {
     struct flow *f = flow_at(s, flow);
     struct ended_list *list = &s->ended[kind];
+    REQUIRE(kind != ENDED_NO);
+    REQUIRE(f->ended == ENDED_NO);
+    REQUIRE(!f->of_service); /* a version leaves when its service says so */
+    REQUIRE(list->tail == 0 || flow_at(s, list->tail)->settled_lsn <= f->settled_lsn);
     f->ended = (uint8_t)kind;
     f->ended_next = 0;
     f->ended_prev = list->tail;
@@ -57,6 +62,7 @@ static void unlist(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->ended == ENDED_NO) return;
     struct ended_list *list = list_of(s, f);
+    REQUIRE(list->count > 0);
     if (f->ended_prev)
         flow_at(s, f->ended_prev)->ended_next = f->ended_next;
     else
@@ -68,6 +74,7 @@ static void unlist(struct state *s, uint32_t flow) {
     f->ended_next = f->ended_prev = 0;
     f->ended = ENDED_NO;
     list->count--;
+    ENSURE((list->head == 0) == (list->count == 0));
 }
 
 void ended_leave(struct state *s, uint32_t flow) {
@@ -131,6 +138,7 @@ void flow_hide(struct state *s, uint32_t flow) {
     map_del(&s->flow_by_id, f->id);
     map_put(&s->leaving_by_id, f->id, flow);
     for (uint32_t i = 0; i < JOB_STATE_COUNT; i++) {
+        REQUIRE(s->by_state[i] >= f->by_state[i]);
         s->by_state[i] -= f->by_state[i];
         f->by_state[i] = 0;
     }
@@ -170,7 +178,8 @@ static void drop_foreign_edges(struct state *s, const struct flow *f, const stru
 
 void flow_shed_job(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
-    REQUIRE(flow_is_leaving(f) && f->jobs.count > 0);
+    REQUIRE(flow_is_leaving(f));
+    REQUIRE(f->jobs.count > 0);
     if (f->fan) { /* children first */
         expand_shed(s, f);
         return;
@@ -179,6 +188,7 @@ void flow_shed_job(struct state *s, uint32_t flow) {
     struct job *j = job_at(s, index);
     REQUIRE(job_state_is_terminal(j->state));
     REQUIRE(j->timer == 0);
+    REQUIRE(j->link == 0);
     dead_unlink(s, index);
     drop_foreign_edges(s, f, j);
     if (j->extra) {
@@ -200,6 +210,9 @@ void flow_free(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->jobs.count == 0);
     REQUIRE(!f->is_working);
+    REQUIRE(f->ended == ENDED_NO);
+    REQUIRE(f->fan == 0);
+    REQUIRE(tenant_at(s, f->tenant)->flows > 0);
     map_del(&s->leaving_by_id, f->id);
     tenant_at(s, f->tenant)->flows--;
     f->id = 0;

@@ -35,7 +35,10 @@ static bool has_undo_under_way(const struct state *s, const struct job *j) {
 
 void dead_push(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
-    REQUIRE(j->next == 0 && j->prev == 0);
+    REQUIRE(job_state_is_terminal(j->state));
+    REQUIRE(!(j->flags & JOBF_DEAD));
+    REQUIRE(j->next == 0);
+    REQUIRE(j->prev == 0);
     j->flags |= JOBF_DEAD;
     j->prev = s->dead_tail;
     if (s->dead_tail)
@@ -52,6 +55,8 @@ void dead_remove(struct state *s, uint32_t index) {
     uint32_t flow = job_at(s, index)->flow;
     if (!(job_at(s, index)->flags & JOBF_DEAD)) return;
     dead_unlink(s, index);
+    REQUIRE(flow_at(s, flow)->dead_count > 0);
+    REQUIRE(s->dead_count > 0);
     flow_at(s, flow)->dead_count--;
     s->dead_count--;
     ended_dead_moved(s, flow);
@@ -60,6 +65,7 @@ void dead_remove(struct state *s, uint32_t index) {
 void dead_unlink(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     if (!(j->flags & JOBF_DEAD)) return;
+    REQUIRE(s->dead_head != 0);
     if (j->prev)
         job_at(s, j->prev)->next = j->next;
     else
@@ -70,6 +76,7 @@ void dead_unlink(struct state *s, uint32_t index) {
         s->dead_tail = j->prev;
     j->next = j->prev = 0;
     j->flags &= (uint8_t)~JOBF_DEAD;
+    ENSURE((s->dead_head == 0) == (s->dead_tail == 0));
 }
 
 static void enter(struct state *s, uint32_t index, const struct job *j) {
@@ -86,14 +93,20 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
 
 void job_enter(struct state *s, uint32_t index) {
     const struct job *j = job_at(s, index);
+    REQUIRE(j->flow != 0);
     s->reserved_bytes += reserve_of(s, j);
     enter(s, index, j);
 }
 
 static void leave(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
+    REQUIRE(s->by_state[j->state] > 0);
+    REQUIRE(j->part == PART_CHILD || f->by_state[j->state] > 0);
     if (j->part != PART_CHILD) f->by_state[j->state]--;
-    if (has_undo_under_way(s, j)) flow_graph_own(f)->undo_active--;
+    if (has_undo_under_way(s, j)) {
+        REQUIRE(f->graph->undo_active > 0);
+        flow_graph_own(f)->undo_active--;
+    }
     s->by_state[j->state]--;
     if (j->extra) memo_unask(s, j);
     if (j->state == JOB_READY)
@@ -110,16 +123,21 @@ static void count_open(struct state *s, const struct job *j, int sign) {
     quota_count_job(s, j, sign);
 }
 
-void job_spend(struct state *s, struct job *j) {
-    s->reserved_bytes -= reserve_of(s, j);
-    j->used++;
+/* What its attempts may need of the journal follows from how many of them are used up. */
+static void set_used(struct state *s, struct job *j, uint16_t used) {
+    uint64_t reserve = reserve_of(s, j);
+    REQUIRE(s->reserved_bytes >= reserve);
+    s->reserved_bytes -= reserve;
+    j->used = used;
     s->reserved_bytes += reserve_of(s, j);
 }
 
+void job_spend(struct state *s, struct job *j) {
+    set_used(s, j, (uint16_t)(j->used + 1u));
+}
+
 void job_forgive(struct state *s, struct job *j) {
-    s->reserved_bytes -= reserve_of(s, j);
-    j->used = 0;
-    s->reserved_bytes += reserve_of(s, j);
+    set_used(s, j, 0);
 }
 
 void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause) {
@@ -131,6 +149,7 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     struct job *j = job_at(s, index);
     enum job_state from = j->state;
     REQUIRE(job_may_move(from, to));
+    REQUIRE((link != 0) == job_state_is_active(to)); /* a run goes along; a question is opened in its state */
     bool is_end = job_state_is_terminal(to) && !job_state_is_terminal(from);
     bool is_return = job_state_is_terminal(from) && !job_state_is_terminal(to);
     /* An attempt was over before anybody heard of it. All that follows from its end happens now. */
@@ -143,6 +162,7 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     j->cause = (uint8_t)cause;
     j->since = is_end ? over : s->now;
     enter(s, index, j);
+    ENSURE(j->timer == 0 || !job_state_is_terminal(to));
     if (is_return) count_open(s, j, 1);
     if (job_is_dead_letter(to, cause)) dead_push(s, index);
     if (s->effects == NULL) { /* nobody listens; the position counts all the same */
@@ -175,6 +195,8 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
 
 void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash) {
     struct job *j = job_at(s, index);
+    REQUIRE(j->link == 0 || j->state == JOB_READY); /* its attempt or question is gone */
+    REQUIRE(result_hash.len == 0 || result_hash.len == 32);
     if (result.len || result_hash.len) {
         struct arena *arena = &flow_at(s, j->flow)->arena;
         struct extra *x = job_extra(s, j);
@@ -251,6 +273,8 @@ static bool has_not_started(const struct job *j) {
 
 static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32_t root) {
     struct job *j = job_at(s, index);
+    REQUIRE(job_state_is_terminal(to));
+    REQUIRE(!job_state_is_active(j->state));
     if (j->state == JOB_HELD) question_close(s, j);
     j->root = root;
     job_finish(s, index, to, CAUSE_UPSTREAM);
@@ -258,6 +282,7 @@ static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32
 
 void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
     struct job *j = job_at(s, index);
+    REQUIRE(job_state_is_terminal(parent));
     if (!has_not_started(j)) return;
     enum job_state end = upstream_end(job_options(s, j), parent);
     if (end != JOB_WAITING) {
@@ -357,8 +382,11 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
 
 void job_reset(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
-    REQUIRE(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED);
+    REQUIRE(job_state_is_terminal(j->state));
+    REQUIRE(j->state != JOB_SUCCEEDED);
     REQUIRE(!(j->flags & JOBF_UNTOLD));
+    REQUIRE(j->link == 0);
+    REQUIRE(j->part == PART_NONE || j->part == PART_CHILD); /* a foreach job that is over waits for no children */
     j->used = 0;
     j->gates = 0;
     j->root = NO_ORDINAL;
@@ -389,7 +417,8 @@ void job_reset(struct state *s, uint32_t index) {
 
 void job_quarantine_late(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
-    REQUIRE(j->state == JOB_SUCCEEDED && !(j->flags & JOBF_UNTOLD));
+    REQUIRE(j->state == JOB_SUCCEEDED);
+    REQUIRE(!(j->flags & JOBF_UNTOLD));
     j->flags |= JOBF_LATE;
     memo_taint(s, j);
     job_finish(s, index, JOB_QUARANTINED, CAUSE_VERDICT);

@@ -14,6 +14,7 @@
 #include "timer.h"
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
+    REQUIRE(q->id != 0); /* it is open */
     const struct job *j = job_at(s, q->job);
     const struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
     if (q->gate == GATE_OUTPUT) return x ? x->result_hash : slice_of(NULL, 0);
@@ -47,6 +48,7 @@ bool question_is_soft(const struct state *s, const struct job *j, enum gate gate
 }
 
 struct question_effect question_effect_of(const struct state *s, const struct question *q) {
+    REQUIRE(q->gate < GATE_COUNT);
     return (struct question_effect){
         .question = {q->id}, .revision = q->revision, .gate = q->gate, .job = job_ref_of(s, job_at(s, q->job))};
 }
@@ -56,6 +58,7 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     const struct options *o = job_options(s, j);
     REQUIRE(j->state == (gate == GATE_OUTPUT ? JOB_CHECKING : JOB_HELD));
     REQUIRE(j->link == 0);
+    REQUIRE((unsigned)gate < GATE_COUNT);
     uint32_t index = pool_alloc(&s->questions);
     ENSURE(index != 0);
     struct question *q = question_at(s, index);
@@ -74,6 +77,7 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     map_put(&s->question_by_id, q->id, index);
     question_link(s, index);
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    ENSURE(q->deadline.ms >= s->now.ms);
     if (gate == GATE_SERVICE) return; /* nobody outside is asked */
     struct question_effect effect = question_effect_of(s, q);
     emit_question(s, &effect);
@@ -81,6 +85,8 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
 
 void question_link(struct state *s, uint32_t index) {
     struct question *q = question_at(s, index);
+    REQUIRE(q->id != 0);
+    REQUIRE((s->question_head == 0) == (s->question_tail == 0));
     REQUIRE(!s->question_tail || question_at(s, s->question_tail)->id < q->id);
     q->prev = s->question_tail;
     q->next = 0;
@@ -89,6 +95,7 @@ void question_link(struct state *s, uint32_t index) {
 }
 
 static void unlink_question(struct state *s, const struct question *q) {
+    REQUIRE(s->question_head != 0);
     *(q->prev ? &question_at(s, q->prev)->next : &s->question_head) = q->next;
     *(q->next ? &question_at(s, q->next)->prev : &s->question_tail) = q->prev;
 }
@@ -97,6 +104,7 @@ void question_close(struct state *s, struct job *j) {
     REQUIRE(j->state == JOB_HELD || j->state == JOB_CHECKING);
     REQUIRE(j->link != 0);
     struct question *q = question_at(s, j->link);
+    REQUIRE(job_at(s, q->job) == j);
     uint32_t deployer = q->gate == GATE_SERVICE ? q->job : 0;
     timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
     map_del(&s->question_by_id, q->id);
@@ -156,6 +164,7 @@ static void keep_payload(struct state *s, uint32_t job, enum gate gate, const st
 }
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
+    REQUIRE(job_at(s, job)->link == 0); /* the question is closed */
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
     if (gate == GATE_SERVICE) {
         note_verdict(s, job_at(s, job), rec->trouble);
@@ -172,6 +181,8 @@ static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec
 
 static void pass(struct state *s, uint32_t job, enum gate gate) {
     struct job *j = job_at(s, job);
+    REQUIRE(gate != GATE_SERVICE); /* health is its worker's word */
+    REQUIRE(gate != GATE_EXPANSION); /* items come by expand_answer */
     if (gate == GATE_OUTPUT) {
         job_finish(s, job, JOB_SUCCEEDED, CAUSE_NONE);
         return;
@@ -195,6 +206,8 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     struct question *q = question_at(s, index);
     uint32_t job = q->job;
     struct job *j = job_at(s, job);
+    REQUIRE(q->id == rec->question);
+    REQUIRE(j->link == index);
     enum gate gate = q->gate;
     switch ((enum verdict)rec->verdict) {
     case VERDICT_AGAIN: ask_again(s, index, rec->again_ms); return;

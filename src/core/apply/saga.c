@@ -33,7 +33,9 @@ void saga_restore(struct state *s, uint32_t flow) {
         flow_graph_own(f)->undo_bytes += bytes;
         /* jobs that stand in their state by now took the room along, as if nothing had been entered */
         bool stands = !job_state_is_terminal(j->state) && j->state != JOB_READY && !job_state_is_active(j->state);
-        if (stands) s->reserved_bytes -= bytes;
+        if (!stands) continue;
+        REQUIRE(s->reserved_bytes >= bytes);
+        s->reserved_bytes -= bytes;
     }
     if (f->state == FLOW_RUNNING) s->reserved_bytes += f->graph->undo_bytes;
 }
@@ -68,6 +70,7 @@ void saga_enter(struct state *s, struct job *j) {
 
 void saga_fail(struct state *s, uint32_t job) {
     const struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_terminal(j->state));
     struct flow *f = flow_at(s, j->flow);
     if (!job_is_dead_letter(j->state, j->cause) || f->unwinding != UNWIND_NONE) return;
     if (f->graph->entered.count == 0 && f->graph->undo_active == 0)
@@ -98,7 +101,10 @@ static struct slice undo_name(struct state *s, struct slice name) {
 /* A job like any other from here on; only its name, its message and its options tell. */
 static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(ordinal < f->jobs.count);
     const struct job *undone = job_at(s, f->jobs.at[ordinal]);
+    REQUIRE(undone->extra != 0);
+    REQUIRE(extra_at(s, undone->extra)->undo_profile != 0);
     struct rec_job spec;
     job_record(undone, &s->scratch, &spec);
     struct rec_job undo = {
@@ -113,12 +119,15 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
 
 static uint32_t take_entered(const struct state *s, struct flow *f) {
     struct flow_graph *web = flow_graph_own(f);
+    REQUIRE(web->entered.count > 0);
     uint32_t at = MUTANT(compensation_order) ? 0 : web->entered.count - 1;
     uint32_t ordinal = web->entered.at[at];
     if (MUTANT(compensation_twice) && f->unwinding == UNWIND_STOPPING) return ordinal;
     for (uint32_t i = at + 1; i < web->entered.count; i++) web->entered.at[i - 1] = web->entered.at[i];
     web->entered.count--;
-    web->undo_bytes -= saga_undo_bytes(s, job_at(s, f->jobs.at[ordinal]));
+    uint64_t bytes = saga_undo_bytes(s, job_at(s, f->jobs.at[ordinal]));
+    REQUIRE(web->undo_bytes >= bytes);
+    web->undo_bytes -= bytes;
     return ordinal;
 }
 
@@ -134,6 +143,8 @@ void saga_next(struct state *s, uint32_t flow) {
     uint64_t before = f->graph->undo_bytes;
     uint32_t ordinal = take_entered(s, f);
     f->unwinding = UNWIND_COMPENSATING;
-    if (f->state == FLOW_RUNNING) s->reserved_bytes -= before - f->graph->undo_bytes; /* the new job has its own */
+    uint64_t bytes = before - f->graph->undo_bytes;
+    REQUIRE(f->state != FLOW_RUNNING || s->reserved_bytes >= bytes);
+    if (f->state == FLOW_RUNNING) s->reserved_bytes -= bytes; /* the new job has its own */
     compensate(s, flow, ordinal);
 }

@@ -68,6 +68,8 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     bool has_undo = false, has_runner = false;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
+        REQUIRE(spec->profile < jobs->profile_count); /* see check_spec */
+        REQUIRE(spec->undo_profile <= jobs->profile_count);
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
         bytes += 64 + spec->name.len + spec->body.len + spec->service.len + spec->cache_key.len;
         if (spec->service.len) {
@@ -347,6 +349,7 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
 
 enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
                      const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
+                         REQUIRE(flow == NULL || own.v == flow->id);
     /* an administrator, who has no tenant, adds in the name of the flow's */
     struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);
@@ -367,6 +370,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     if (e != ERR_OK) return e;
     struct rec_job *list = ARENA_ARRAY(d->arena, struct rec_job, jobs->job_count ? jobs->job_count : 1);
     for (uint32_t k = 0; k < jobs->job_count; k++) {
+        ENSURE(graph.order[k] < jobs->job_count);
         const struct job_spec *spec = &jobs->jobs[graph.order[k]];
         list[k] = (struct rec_job){.name = spec->name,
                                    .profile = spec->profile,
@@ -392,6 +396,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
 /* True when the key has been used: the reply then holds the first answer, or the conflict. */
 static bool answer_from_key(struct decision *d, const struct command *cmd, enum err *ret) {
     const struct cmd_submit *c = &cmd->as.submit;
+    REQUIRE(c->key.len > 0);
     uint32_t tenant = tenant_find(d->state, cmd->tenant);
     uint32_t index = key_find(d->state, tenant, c->key, d->arena);
     if (index == 0) return false;
@@ -502,6 +507,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
 }
 
 void decide_keep_sets(struct decision *d, struct live *live, const struct cmd_submit *c) {
+    REQUIRE(c->set_keys != NULL);
     for (uint32_t i = 0; i < c->jobs.profile_count; i++) {
         const struct options *given = &c->jobs.profiles[i];
         struct options complete;

@@ -58,6 +58,7 @@ struct round {
 /* ---- three small heaps ---- */
 
 static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) {
+    REQUIRE(at < count);
     struct candidate moving = heap[at];
     for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
         if (child + 1 < count && load_is_better(&heap[child + 1].load, &heap[child].load)) child++;
@@ -115,7 +116,9 @@ static void group_sink(struct group **heap, uint32_t count, uint32_t at) {
 
 /* The first contender of the first group is out of this round. */
 static void drop_contender(struct round *r) {
+    REQUIRE(r->heap_count > 0);
     struct group *g = r->heap[0];
+    REQUIRE(g->heap_count > 0);
     g->heap[0] = g->heap[--g->heap_count];
     if (g->heap_count)
         contender_sink(g->heap, g->heap_count, 0, came_first);
@@ -135,6 +138,7 @@ static uint64_t share_of(struct round *r, uint32_t tenant) {
 
 static void read_contender(const struct round *r, struct contender *x) {
     const struct class_ *c = class_at(r->state, x->class_);
+    REQUIRE(c->head != 0);
     const struct job *j = job_at(r->state, c->head);
     x->priority = c->priority;
     x->tenant = c->tenant;
@@ -158,6 +162,7 @@ static uint32_t collect_workers(struct round *r) {
     for (uint32_t i = 1; i <= s->workers.high; i++)
         if (place_free_slots(s, r->live, i))
             r->free[r->free_count++] = (struct candidate){i, place_load(s, r->live, r->limits, i)};
+    ENSURE(r->free_count <= s->workers.count);
     candidate_heap(r->free, r->free_count);
     return r->free_count;
 }
@@ -186,6 +191,7 @@ static uint32_t collect_classes(struct round *r, struct contender ***ret) {
         read_contender(r, x);
         list[count++] = x;
     }
+    ENSURE(count <= most);
     *ret = list;
     return count;
 }
@@ -219,6 +225,7 @@ static void collect_groups(struct round *r) {
         read_group(r, g);
         r->heap[r->heap_count++] = g;
     }
+    ENSURE(r->heap_count <= count);
     for (uint32_t i = r->heap_count / 2; i-- > 0;) group_sink(r->heap, r->heap_count, i);
 }
 
@@ -238,6 +245,7 @@ static uint32_t first_job(struct round *r, uint32_t class_) {
     const struct class_ *c = class_at(s, class_);
     for (uint32_t left = c->count; left > 0; left--) {
         uint32_t job = c->head;
+        ENSURE(job != 0);
         const struct flow *f = flow_at(s, job_at(s, job)->flow);
         /* for a moment: its jobs are being gone through one by one, or will be */
         if (f->sweep != SWEEP_NONE || f->unwinding == UNWIND_DUE || expand_is_passing(s, f)) return 0;
@@ -318,6 +326,7 @@ bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
         r->tenant = x->tenant;
         /* a class may be freed with its last job */
         if (class_at(r->state, x->class_)->count == 1) drop_contender(r);
+        ENSURE(job_at(r->state, job)->state == JOB_READY);
         *ret_job = job;
         *ret_worker = worker;
         return true;
@@ -326,6 +335,8 @@ bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
 }
 
 void round_given(struct round *r) {
+    REQUIRE(r->worker != 0);
+    REQUIRE(tenant_at(r->state, r->tenant)->weight > 0);
     live_worker(r->live, r->state, r->worker)->served = ++r->live->served_last;
     uint64_t *share = live_share(r->live, r->tenant);
     r->live->share_clock = *share;

@@ -2,9 +2,11 @@
 #include "retention.h"
 
 #include "mutant.h"
+#include "panic.h"
 
 /* Flows without dead letters are kept for convenience alone: when they are many, the history has to do. */
 static int64_t kept_ms(const struct state *s, const struct limits *limits, enum ended kind) {
+    REQUIRE(kind != ENDED_NO);
     if (kind == ENDED_DEAD) return limits->dead_letter_ms;
     return s->ended[kind].count > (uint64_t)limits->ended_flows_kept ? 0 : limits->retention_ms;
 }
@@ -13,6 +15,7 @@ static int64_t kept_ms(const struct state *s, const struct limits *limits, enum 
 static uint32_t head_of(const struct state *s, const struct live *l, enum ended kind) {
     uint32_t flow = s->ended[kind].head;
     if (flow == 0 || flow_at(s, flow)->is_working) return 0;
+    ENSURE(flow_at(s, flow)->ended == kind);
     bool known = flow_at(s, flow)->settled_lsn <= l->projected_lsn;
     return known || (MUTANT(forgot_unprojected) && l->projected_lsn) ? flow : 0;
 }

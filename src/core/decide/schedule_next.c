@@ -1,8 +1,11 @@
 /* schedule_next.c: see schedule_next.h. */
 #include "schedule_next.h"
 
+#include "panic.h"
+
 int64_t schedule_next(const struct state *s, const struct live *l, uint32_t schedule) {
     const struct schedule *sc = schedule_at(s, schedule);
+    REQUIRE(sc->key != NULL);
     const struct live_schedule *known = l ? live_schedule_get(l, s, schedule) : NULL;
     if (sc->end_ms && sc->after_ms >= sc->end_ms) return TIME_NEVER;
     if (known == NULL) return SLOTS_UNKNOWN;

@@ -51,6 +51,7 @@ struct engine {
 #define RECORD_SPARE_BYTES 65536
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits) {
+    REQUIRE(limits->batch_bytes_max > 0);
     struct arena birth;
     arena_init(&birth, sizeof(struct engine) + 64, sizeof(struct engine) + 4096);
     struct engine *e = ARENA_NEW(&birth, struct engine);
@@ -93,14 +94,19 @@ static void commit(struct engine *e, const struct record *record) {
         e->batch_time = e->in.wall;
         apply_batch(&e->state, e->in.wall, e->in.random, e->epoch, RULES_VERSION);
     }
+    REQUIRE(e->epoch != 0);
+    uint64_t lsn = e->state.lsn;
     size_t start = out->len;
     record_encode(record, out);
     ENSURE(!out->full); /* engine_is_full leaves room for the largest record */
     struct cursor c = cursor_of(slice_of(out->at + start, out->len - start));
     struct record own;
     enum err err = record_outline(&c, &e->record_arena, &own, NULL);
-    ENSURE(err == ERR_OK && cursor_left(&c) == 0);
+    ENSURE(err == ERR_OK);
+    ENSURE(cursor_left(&c) == 0);
+    ENSURE(own.kind == record->kind);
     apply(&e->state, &own);
+    ENSURE(e->state.lsn == lsn + 1); /* LSNs are dense */
     arena_reset(&e->record_arena);
 }
 
@@ -125,7 +131,8 @@ static struct decision new_decision(struct engine *e, struct reply *reply) {
 /* ---- recovery ---- */
 
 enum err engine_load(struct engine *e, struct slice piece, struct why *why) {
-    REQUIRE(e->epoch == 0 && (e->loader || e->state.lsn == 0));
+    REQUIRE(e->epoch == 0);
+    REQUIRE(e->loader || e->state.lsn == 0);
     if (e->loader == NULL) e->loader = loader_new(&e->state);
     return loader_feed(e->loader, piece, why);
 }
@@ -180,6 +187,7 @@ enum err engine_retell(struct engine *e, const struct batch *b, engine_event_fn 
         arena_reset(&e->record_arena);
         if (each != NULL) tell_events(e, each, ctx);
     }
+    ENSURE(e->state.lsn == b->last_lsn);
     e->state.effects = NULL;
     flow_sweep(&e->state);
     if (cursor_left(&c) != 0) return why_set(why, ERR_CORRUPT, "bytes after the last record of a batch");
@@ -245,13 +253,16 @@ static void set_clock(struct engine *e, wall_time right) {
     record.body.as_REC_CLOCK.from_ms = by_ms < 0 ? right.ms : e->resumed.ms;
     record.body.as_REC_CLOCK.by_ms = by_ms;
     commit(e, &record);
+    ENSURE(e->state.now.ms == right.ms);
     live_clock_moved(&e->live, by_ms);
     e->in.wall = e->live.now = e->state.now;
     e->resumed.ms = by_ms < 0 && e->resumed.ms > right.ms ? right.ms : e->resumed.ms + (by_ms > 0 ? by_ms : 0);
 }
 
 void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const struct inputs *in) {
-    REQUIRE(e->epoch == 0 && e->loader == NULL);
+    REQUIRE(e->epoch == 0);
+    REQUIRE(e->loader == NULL);
+    REQUIRE(e->first_lsn == 0);
     REQUIRE(epoch > e->state.epoch);
     e->epoch = epoch;
     e->state.effects = &e->effects;
@@ -276,7 +287,8 @@ void engine_begin(struct engine *e, const struct inputs *in) {
 }
 
 void engine_limits_fit(struct limits *l, uint64_t batch_bytes) {
-    REQUIRE(batch_bytes > RECORD_SPARE_BYTES && l->batch_bytes_max > RECORD_SPARE_BYTES);
+    REQUIRE(batch_bytes > RECORD_SPARE_BYTES);
+    REQUIRE(l->batch_bytes_max > RECORD_SPARE_BYTES);
     int64_t submit = l->batch_bytes_max - RECORD_SPARE_BYTES;
     if ((uint64_t)l->batch_bytes_max > batch_bytes) {
         l->batch_bytes_max = (int64_t)batch_bytes;
@@ -302,6 +314,7 @@ bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
 }
 
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {
+    REQUIRE(e->epoch != 0);
     reply_clear(ret);
     option_cache_sweep(&e->live.sets);
     struct decision d = new_decision(e, ret);
@@ -386,6 +399,7 @@ static void run_dispatch(struct engine *e) {
         record.body.as_REC_ASSIGNED.worker = bytes_slice(w->id);
         record.body.as_REC_ASSIGNED.incarnation = w->incarnation;
         commit(e, &record);
+        ENSURE(job_at(&e->state, job)->state == JOB_DISPATCHED);
         round_given(round);
     }
 }
@@ -414,6 +428,7 @@ static void run_retention(struct engine *e) {
 }
 
 void engine_finish(struct engine *e) {
+    REQUIRE(e->epoch != 0);
     if (!e->in.stood_still) run_timers(e);
     run_retention(e);
     run_consequences(e);
@@ -430,6 +445,7 @@ void engine_finish(struct engine *e) {
 bool engine_batch(struct engine *e, struct batch *ret) {
     if (e->first_lsn == 0) return false;
     REQUIRE(e->taken_lsn == e->durable_lsn); /* one append in flight */
+    REQUIRE(e->first_lsn == e->taken_lsn + 1);
     *ret = (struct batch){.first_lsn = e->first_lsn,
                           .last_lsn = e->state.lsn,
                           .epoch = e->epoch,
@@ -438,6 +454,8 @@ bool engine_batch(struct engine *e, struct batch *ret) {
                           .time = e->batch_time,
                           .seed = e->state.seed,
                           .records = buf_slice(&e->records[e->filling])};
+    ENSURE(ret->last_lsn >= ret->first_lsn);
+    ENSURE(ret->records.len > 0);
     e->taken_lsn = e->state.lsn;
     e->first_lsn = 0;
     e->filling ^= 1u;
@@ -447,6 +465,7 @@ bool engine_batch(struct engine *e, struct batch *ret) {
 
 void engine_durable(struct engine *e, uint64_t lsn) {
     REQUIRE(lsn == e->taken_lsn);
+    REQUIRE(lsn >= e->durable_lsn);
     e->durable_lsn = lsn;
 }
 
@@ -516,5 +535,6 @@ struct digest engine_digest(const struct engine *e) {
 }
 
 enum err engine_snapshot(const struct engine *e, snapshot_write_fn write, void *ctx, struct why *why) {
+    REQUIRE(e->loader == NULL);
     return snapshot_write(&e->state, write, ctx, why);
 }

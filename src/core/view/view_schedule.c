@@ -8,6 +8,7 @@
 
 static void fill(const struct state *s, uint32_t index, struct schedule_view *ret) {
     const struct schedule *sc = schedule_at(s, index);
+    REQUIRE(sc->key != NULL);
     *ret = (struct schedule_view){.tenant = bytes_slice(tenant_at(s, sc->tenant)->name),
                                   .name = schedule_name(sc),
                                   .expression = sc->expression,
