@@ -1,4 +1,24 @@
-/* apply.c: one function per record kind. See apply.h. */
+/* apply.c: one function per record kind: what a record does to the state. See apply.h.
+ *
+ * Each record goes through the same three steps:
+ *
+ *      propagate_begin     a fresh budget of steps, events counted from 0
+ *      apply_<kind>        what the record says, and no more
+ *      propagate_end       what follows from it: children, sweeps, the ends of flows, as far as the budget goes
+ *
+ * A worked example: ENDED(f7, job 0, attempt 1, ok) of a flow of two jobs, the second after the first.
+ *
+ *      attempt_end      frees the run: the worker has a slot again, its keys are given back
+ *      job_finish       job 0 RUNNING -> SUCCEEDED; flow f7 is touched, its work is [0]
+ *      propagate_end    the edge 0 -> 1: job 1 WAITING -> READY, into the queue of its class; no job has to be told
+ *                       any more, one job is open: the flow runs on
+ *      lsn + 1          the events of both moves carry it, with ordinals 0 and 1
+ *
+ * Guarantees: the state after a record depends on the state before it, the record and its batch (time, seed, rules),
+ * and on nothing else. Records of an older RULES_VERSION do what they always did: flow.rules is asked.
+ *
+ * Must not: fail, choose, or read a limit; those headers cannot be included here. A record that does not fit is
+ * refused by apply_check (check.c) before it comes here, so a REQUIRE that fails is a mistake in decide or in check. */
 #include "apply.h"
 
 #include "attempt.h"

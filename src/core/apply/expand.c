@@ -1,4 +1,30 @@
-/* expand.c: see expand.h. */
+/* expand.c: the children of foreach jobs: which begin, which end, and when the foreach job does. See expand.h.
+ *
+ * An expansion is a few numbers for all children. `next` divides them: below it a child has begun, from it on a child
+ * is nothing but an index. `made` has the structs of those below it that have something to tell.
+ *
+ * A worked example: a foreach job m over five items, max_parallel 2, one bad child allowed.
+ *
+ *      record                    children 0..4     next  under_way  bad   made
+ *      EXPANDED count 5          - - - - -          0       0        0    {}
+ *        two begin at once       r r - - -          2       2        0    {0 1}
+ *      ENDED m[0] ok             s r r - -          3       2        0    {1 2}       0 left nothing: no struct
+ *      ENDED m[1] exit, final    s F r r -          4       2        1    {1 2 3}     a dead letter keeps its struct
+ *      ENDED m[2], m[3] ok       s F s s r          5       1        1    {1 4}
+ *      ENDED m[4] ok             s F s s s          5       0        1    {1}         all have ended
+ *        finish: 1 bad <= 1 allowed: m SUCCEEDED, and its own children in the graph hear of it
+ *
+ *      - index only    r ready or running    s succeeded    F failed
+ *
+ * Work is done in steps (expand_step), each charged to the budget of the record like an edge or a job. An expansion is
+ * on the busy list of its flow exactly while has_work() holds; update() sees to that after every change. Calling off,
+ * rerun and resume are passes over the children that have a struct (`pass`, `pass_next`).
+ *
+ * Guarantees: no more than max_parallel children are under way; children begin in the order of their indices, and those
+ * that were reset before those that never began; what never began counts for the tenant and in the journal's
+ * reservation as if it were queued.
+ *
+ * Must not: loop over all children in one step; give a child an edge (its `last_child` is the expansion). */
 #include "expand.h"
 
 #include "attempt.h"

@@ -1,4 +1,37 @@
-/* job_transition.c: see job_transition.h. Everything here is part of apply: it makes no choice and cannot fail. */
+/* job_transition.c: every move of a job from one state to another. Part of apply: it makes no choice and cannot fail.
+ *
+ * A move is one call of job_move_linked. The table of job.c says whether it is allowed; around the change of `state`
+ * two functions keep everything that depends on the state in step:
+ *
+ *      leave(from)                     state = to                      enter(to)
+ *        counters of flow and shard      since, cause, link              counters
+ *        ready queue, dead letters                                       ready queue, question about a kept result
+ *                                                                        timer
+ *
+ * `link` belongs to the state: the queue (class) of a READY job, the run of a DISPATCHED or RUNNING one, the question
+ * of a HELD or CHECKING one, 0 for all others. A run goes along from DISPATCHED to RUNNING; everything else is taken
+ * off before the move.
+ *
+ * A worked example: b comes after a, and a has one retry.
+ *
+ *      SUBMITTED   job_judge(a): no open parent, job_advance: no delay, no question      a WAITING -> READY
+ *                  job_judge(b): one open parent, parents_open 1                         b WAITING
+ *      ASSIGNED    attempt_assign: a run is made and linked                              a READY -> DISPATCHED
+ *      STARTED                                                                           a DISPATCHED -> RUNNING
+ *      ENDED exit  the run is freed, job_spend: 1 of 1 retries used, due in 2 s          a RUNNING -> WAITING
+ *      DUE         job_advance: its time has come                                        a WAITING -> READY
+ *      …           the second attempt, likewise
+ *      ENDED ok    job_finish: a is put on its flow's list of work                       a RUNNING -> SUCCEEDED
+ *                  propagate.c visits the edge a -> b: job_parent_ended, parents_open 0  b WAITING -> READY
+ *
+ * Had the second attempt failed as well, a would be FAILED and a dead letter, and the same visit of the edge would have
+ * ended b: drag_down, FAILED with the cause `upstream` and a as its root.
+ *
+ * Guarantees: the counters by state, the ready queues, the timers, the dead-letter list and the bytes reserved in the
+ * journal follow from the states of all jobs at every record. A job that ends has its flow looked at before the record
+ * is through (propagate_push).
+ *
+ * Must not: look at a limit, a clock or a worker's session; walk over more than the edges of one job. */
 #include "job_transition.h"
 
 #include "attempt.h"

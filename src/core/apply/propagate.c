@@ -1,4 +1,35 @@
-/* propagate.c: see propagate.h. */
+/* propagate.c: the consequences of a record, in bounded steps. See propagate.h for what they are.
+ *
+ * A flow that has something to do is on one of two lists, linked by flow.working:
+ *
+ *      fresh     flows that the present record touched; empty before and after every record
+ *      working   flows whose budget ran out; REC_CONTINUED takes the first of them back to `fresh`
+ *
+ * The cursor of a cascade is in the flow, as facts: `work` has the ordinals of jobs that ended and have not told all
+ * their children, oldest first; `work_head` is the first of them, `work_edge` counts the edges of it that are done.
+ *
+ * A worked example: a fails; b and c come after a, d after both.
+ *
+ *           a            record ENDED(a)                 work: [a]
+ *          / \           edge a -> b: b FAILED           work: [a b]
+ *         b   c          edge a -> c: c FAILED           work: [b c]     a has told all: UNTOLD is cleared
+ *          \ /           edge b -> d: d FAILED           work: [c]       d has no children: nothing to tell
+ *           d            edge c -> d: d has ended        work: []        the flow is over: check_end
+ *
+ * That is a breadth-first walk: each edge is visited once, in O(edges). The `budget` falls by one with every edge. If
+ * it were 2, the record would end after the second edge with work [b c], the flow would be settling, and
+ * the next pass would write CONTINUED. A snapshot taken in between has the same cursor, so a restart goes on there.
+ *
+ * A sweep is the other kind of cursor: one pass over all jobs of a flow by ordinal (`sweep`, `sweep_next`), for cancel,
+ * rerun, retry, resume, unwinding and forgetting.
+ *
+ * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations and the end of the
+ * flow; last the flows that a fatal failure unwinds, when no cascade of the record is left in any flow.
+ *
+ * Guarantees: a child hears of the end of each parent exactly once; a record takes at most STEP_JOBS_MAX steps; live
+ * and replay visit in the same order, because the order follows from facts alone.
+ *
+ * Must not: recurse. A cascade over a million jobs uses the stack of one. */
 #include "propagate.h"
 
 #include <string.h>

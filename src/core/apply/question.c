@@ -1,4 +1,25 @@
-/* question.c: see question.h. */
+/* question.c: questions that a job stands before, and what verdicts do. See question.h.
+ *
+ * A job passes its gates in a fixed order (gates_in_order): condition, expansion, render, policy, approval, external.
+ * One question is open at a time; a yes sets the bit of its gate in job.gates and job_advance looks for the next one.
+ * The output gate comes after the run, in state CHECKING.
+ *
+ * A worked example: a job with a policy gate and an approval by two people.
+ *
+ *      its parents are done      WAITING -> HELD      question 8, policy, revision 1
+ *      verdict AGAIN at 12:00    HELD                 question 8, revision 2: an answer to revision 1 is stale
+ *      verdict CONSTRAIN         HELD                 gates {policy}, constraints kept; question 9, approval
+ *      verdict ALLOW by ann      HELD                 1 of 2 voices
+ *      verdict ALLOW by bob      HELD -> READY        gates {policy approval}
+ *      the policy changes        READY                its permission has lapsed: at its turn REVOKED, not ASSIGNED
+ *      REVOKED                   READY -> HELD        gates {}; question 10, policy
+ *      verdict DENY              HELD -> DENIED       a dead letter, with the reason
+ *
+ * Guarantees: job and question point at each other while the question is open; ids rise and are never reused; a closed
+ * question has no timer. An open question costs no worker slot.
+ *
+ * Must not: judge an answer. Whether a verdict fits its question, its revision and its hash is decided before
+ * (decide_people.c). */
 #include "question.h"
 
 #include "attempt_notes.h"

@@ -1,4 +1,29 @@
-/* saga.c: see saga.h. */
+/* saga.c: compensations: entered, called for, run. See saga.h.
+ *
+ *      flow.unwinding
+ *        NONE           nothing has failed fatally
+ *        DUE            something has; the cascades of that record come first
+ *        STOPPING       a sweep calls off all jobs that are not over
+ *        COMPENSATING   all jobs are over; the entered compensations run, one at a time
+ *        DONE           the list is empty
+ *
+ * A worked example: reserve, charge and ship run one after the other; each but ship names a compensation.
+ *
+ *      ENDED reserve ok          entered [reserve]
+ *      ENDED charge ok           entered [reserve charge]
+ *      ENDED ship exit, fatal    ship FAILED; the flow unwinds: DUE, then STOPPING; nothing else is open
+ *                                COMPENSATING: job charge~undo is made and READY       entered [reserve]
+ *      ENDED charge~undo ok      job reserve~undo is made and READY                    entered []
+ *      ENDED reserve~undo exit   it is a dead letter; the unwinding goes on            DONE, the flow is FAILED
+ *
+ * A compensation is entered when an attempt ends well, before its output is judged and also while the flow unwinds: the
+ * effects are real, whatever becomes of the job. The journal bytes of its attempts are reserved by the job until it is
+ * entered, by the flow until its job is made, and then by that job.
+ *
+ * Guarantees: each compensation runs once, last entered first, one at a time, after all jobs of the flow are over. The
+ * next step follows from `unwinding` and `entered`, which are facts: a crash between any two records loses nothing.
+ *
+ * Must not: begin while a cascade of the same record is under way; it would call off jobs that the cascade ends. */
 #include "saga.h"
 
 #include "class.h"

@@ -1,4 +1,32 @@
-/* decide_submit.c: new flows and jobs added to running ones. Everything is checked before anything is recorded. */
+/* decide_submit.c: new flows, and jobs added to running ones.
+ *
+ * A submit names jobs by name, in any order, with sets of options that they share. What is recorded is complete and in
+ * order, so that apply has nothing left to decide:
+ *
+ *      given                                     recorded (REC_SUBMITTED)
+ *        jobs   load    after: fetch               0  fetch   parents {}      options 0
+ *               fetch                              1  ok      parents {}      options 1
+ *               report  after: load, ok            2  load    parents {0}     options 0, its compensation 2
+ *               ok                                 3  report  parents {1 2}   options 0
+ *        options  0 {retries 1}  1 {gate}          options    0 {retries 1, backoff and all other defaults}
+ *        undo of load: options 0                              1 {gate, defaults}
+ *                                                             2 {as 0, priority of compensations}
+ *
+ * The steps, each of which may refuse:
+ *
+ *      head       tenant, name, labels, idempotency key; a key that is known is answered from memory
+ *      size       flows, jobs, options: the limits on what fits in memory
+ *      each job   name, body, questions, compensation, service, cache key
+ *      space      journal bytes of the record, and of every attempt that the jobs may make
+ *      options    defaults filled in; sets for compensations, services and children derived
+ *      graph      names become ordinals in topological order; cycles and unknown names are refused by their path
+ *      foreign    parents in other flows: their end if they have one, else an edge
+ *      room       what the tenant may have queued
+ *
+ * Guarantees: an error leaves no record and no trace; a submit that is accepted can be finished, because the journal
+ * space of all its attempts is reserved with it.
+ *
+ * Must not: change anything. Option sets that were checked are remembered by decide_keep_sets, after the decision. */
 #include "decide.h"
 #include "decide_options.h"
 #include "flow.h"

@@ -1,4 +1,30 @@
-/* dispatch.c: see dispatch.h. */
+/* dispatch.c: one round of assignments: which ready job goes to which worker next. See dispatch.h for what it costs.
+ *
+ * Ready jobs of equal demand stand in one queue, their class. The classes that may be served are *contenders*; the
+ * contenders of one tenant and one priority form a *group*. Three heaps answer "who is first":
+ *
+ *      round.heap      groups       priority, then the share of the tenant, then weight, then age
+ *      group.heap      contenders   age of the first job in the queue
+ *      contender.heap  workers      not overloaded, then load, then served longest ago
+ *
+ * A worked example: tenants x (weight 2) and y (weight 1) have many ready jobs of one priority, a worker has six free
+ * slots, and all shares are 0. A share grows by 1/weight with each assignment:
+ *
+ *      assignment     1    2    3    4    5    6
+ *      goes to        x    y    x    x    y    x          at equal shares the heavier goes first
+ *      share of x    1/2  1/2   1   3/2  3/2   2
+ *      share of y     0    1    1    1    2    2
+ *
+ * so x gets twice as much as y, and neither is ever off by more than one. A tenant that was idle joins at the share of
+ * the one served last (share_clock): it does not save up a claim.
+ *
+ * Keys in a heap grow old while assignments change loads, shares and queues. Within a round they only get worse, so the
+ * first of a heap is read anew; if it is still first it is the best, else it sinks and the next one is looked at.
+ *
+ * Guarantees: the job of a paused flow, of a flow that is being swept, or of a class that a limit holds is never named;
+ * a job is named at most once in a round; the choice follows from the state, the volatile state and the limits alone.
+ *
+ * Must not: change a fact. It parks jobs of paused flows and sets classes aside, both of which are indices. */
 #include "dispatch.h"
 
 #include <string.h>

@@ -1,5 +1,30 @@
-/* engine.c: see engine.h. The loop of decide, encode, apply, and the gate that holds everything back until it is
- * durable. Records are applied from the very bytes that are written, so that live and replay cannot differ. */
+/* engine.c: the loop of decide, encode, apply, and the gate that holds everything back until it is durable.
+ *
+ *      command --> decide --> record --> encode --> bytes of the open batch --> journal
+ *                    ^                                    | decode                 | durable up to N
+ *                    |                                    v                        v
+ *                  state <----------------------------- apply --> effects with LSN -> gate --> out
+ *
+ * A record is applied from the very bytes that are written, so live and replay cannot differ: what the encoding would
+ * lose is lost at once, and tests see it.
+ *
+ * A worked example. The journal is durable up to LSN 40; a submit of one job comes, and a worker is free.
+ *
+ *      engine_begin(in)          time 1000, random r
+ *      engine_command(submit)    41 SUBMITTED       the answer is held, LSN 41
+ *      engine_finish()           42 ASSIGNED        the assignment is held, LSN 42
+ *      engine_batch()            records 41..42, time 1000, seed r; the next pass fills the other buffer
+ *      engine_effect()           nothing: 41 > 40
+ *      engine_durable(42)
+ *      engine_effect()           the answer to the submit; then the assignment; then nothing
+ *
+ * If the process dies before engine_durable, the submit was never acknowledged and no worker knows of the job. If it
+ * dies after it, replay applies 41 and 42 again and engine_resume derives the assignment anew.
+ *
+ * Guarantees: LSNs are dense; a batch has one time and one seed; no effect leaves before its LSN is durable, rejections
+ * and reads included; at most one batch is in the journal's hands.
+ *
+ * Must not: read a clock, draw a random number or wait. Whatever a pass knows of the world is in its inputs. */
 #include "engine.h"
 
 #include "apply.h"
