@@ -24,6 +24,7 @@
 #include "compact.h"
 #include "engine.h"
 #include "file.h"
+#include "limit.h"
 #include "osclock.h"
 #include "oschild.h"
 #include "osdisk.h"

@@ -7,7 +7,7 @@
 int main(void) {
     printf(
         "# Limits\n\n"
-        "Everything has a limit. This page is written by `make docs` from the table in `src/base/limit.h`.\n"
+        "Everything has a limit. This page is written by `make docs` from the table in `src/limits/limit.h`.\n"
         "A limit binds new requests only: lowering one never changes what is already recorded.\n\n"
         "| name | default | least | most | unit | reason |\n"
         "| --- | ---: | ---: | ---: | --- | --- |\n");

@@ -107,6 +107,27 @@ for rule in opening width tabs trailing file function unfinished include guard b
         failed=1
     fi
 done
+# Asserts of core, which guards durable state: REQUIRE and ENSURE per 1,000 lines of its *.c and *.h. Every line counts as
+# a line, comments and tables too; a fact that a function states twice counts once.
+asserts_least=25
+mapfile -t core < <(printf '%s\n' "${files[@]}" | grep '^src/core/' || true)
+((${#core[@]})) || { echo "Bail out! no C file below src/core"; exit 1; }
+asserts=$(awk '
+    FNR == 1 || /^\}/ { split("", stated) }
+    match($0, /(REQUIRE|ENSURE)\(.*;/) {
+        fact = substr($0, RSTART, RLENGTH)
+        if (!(fact in stated)) count++
+        stated[fact] = 1
+    }
+    END { printf "%d %d", count * 1000 / NR, count }
+' "${core[@]}")
+number=$((number + 1))
+if ((${asserts% *} >= asserts_least)); then
+    echo "ok $number - core has $asserts_least asserts per 1,000 lines (${asserts% *}: ${asserts#* } of them)"
+else
+    echo "not ok $number - core has $asserts_least asserts per 1,000 lines (${asserts% *}: ${asserts#* } of them)"
+    failed=1
+fi
 awk -F '\t' '$1 == "warn" { print "# " $2 }' <<<"$found"
 echo "1..$number"
 exit $failed

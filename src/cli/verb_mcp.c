@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "limit.h"
 #include "mcp.h"
 #include "verbs.h"
 #include "yaml_tree.h"

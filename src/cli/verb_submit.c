@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "limit.h"
 #include "out.h"
 #include "spec.h"
 #include "verbs.h"

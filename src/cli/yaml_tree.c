@@ -5,6 +5,7 @@
 #include <yaml.h>
 
 #include "json_keys.h"
+#include "limit.h"
 #include "panic.h"
 #include "utf8.h"
 

@@ -3,6 +3,7 @@
 #include "expr_impl.h"
 
 #include "json_read.h"
+#include "limit.h"
 #include "names.h"
 
 #define HOOK_STEPS 1000

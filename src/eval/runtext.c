@@ -2,6 +2,7 @@
 #include "runtext.h"
 
 #include "expr.h"
+#include "limit.h"
 #include "names.h"
 
 static struct slice last_part(struct slice path) {

@@ -8,8 +8,9 @@
 
 #include "arena.h"
 #include "err.h"
-#include "limit.h"
 #include "slice.h"
+
+struct limits; /* limit.h */
 
 enum scope_stage {
     STAGE_SUBMIT, /* params: when the flow is read */

@@ -1,6 +1,7 @@
 /* fold.c: see fold.h. Guarantees: the state is that of a batch boundary, never inside a batch. Must not: write. */
 #include "fold.h"
 
+#include "limit.h"
 #include "panic.h"
 
 struct loading {

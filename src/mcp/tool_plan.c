@@ -1,5 +1,6 @@
 /* tool_plan.c: what a flow would be: whether it is in order, which jobs in which order, who could run them now, and
  * what they would wait for. Nothing is submitted: the server judges it like a submit and does nothing (`check`). */
+#include "limit.h"
 #include "spec.h"
 #include "tool.h"
 

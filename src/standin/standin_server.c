@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "limit.h"
 #include "sniff.h"
 
 #define PATIENCE_MS 5000         /* for a request to come, and for its answer to be taken */

@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include "http.h"
+#include "limit.h"
 #include "wire_playground.h"
 
 #define STANDIN_SEATS 64u

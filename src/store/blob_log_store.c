@@ -2,6 +2,7 @@
  * be used. */
 #include "blob_log_store.h"
 
+#include "limit.h"
 #include "panic.h"
 
 enum err blob_log_store_open(struct blob_log_store *v, struct disk *disk, struct clock *clock, struct hasher *digest,

@@ -13,7 +13,8 @@
 #include "blob.h"
 #include "flusher.h"
 #include "joblog.h"
-#include "limit.h"
+
+struct limits; /* limit.h */
 
 struct blob_log_store {
     struct blobs *blobs;

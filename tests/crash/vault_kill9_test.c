@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "limit.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"

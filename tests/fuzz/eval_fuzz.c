@@ -2,6 +2,7 @@
  * or with a sentence; a template that is escaped comes out as it was; the same input gives the same answer twice. */
 #include "expr.h"
 #include "json_tree.h"
+#include "limit.h"
 #include "names.h"
 #include "panic.h"
 #include "template.h"

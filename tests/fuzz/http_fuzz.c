@@ -4,6 +4,7 @@
 #include "api.h"
 #include "asset.h"
 #include "cookie.h"
+#include "limit.h"
 #include "osdigest.h"
 #include "panic.h"
 

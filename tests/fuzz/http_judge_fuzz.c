@@ -1,6 +1,7 @@
 /* http_judge_fuzz.c: a stream of requests from anyone, read by us and by llhttp: what we take, llhttp takes, too, and
  * understands in the same way (http_judge.h). */
 #include "http_judge.h"
+#include "limit.h"
 #include "panic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,6 +2,7 @@
  * rest of the input says, with refusals, with empty messages, or is gone. What is said in the end is a line of JSON.
  *
  * The first byte says how the server answers, two more how long the text is; messages of the server are behind it. */
+#include "limit.h"
 #include "mcp.h"
 #include "panic.h"
 

@@ -1,5 +1,6 @@
 /* orion_fuzz.c: whatever is sent as a DAG of Orion's is refused with a sentence, or is a flow that can be encoded. The
  * first byte says how long the key is. */
+#include "limit.h"
 #include "orion.h"
 #include "panic.h"
 

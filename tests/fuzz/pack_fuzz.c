@@ -10,6 +10,7 @@
 
 #include "blob_log_store.h"
 #include "hash.h"
+#include "limit.h"
 #include "osdigest.h"
 #include "panic.h"
 #include "simdisk.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "panic.h"
 #include "state.h"
 #include "tlvgen.h"

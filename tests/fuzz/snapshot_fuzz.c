@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "objects.h"
 #include "panic.h"
 #include "snapshot.h"

@@ -2,6 +2,7 @@
  * to one call with a word that is UTF-8; every part of a form lies in it, and they do not overlap; a DAG is refused
  * with a sentence, or is jobs that name files without a path; a file name that was made safe is, and stays the same.
  * The first byte says how long the boundary is. */
+#include "limit.h"
 #include "multipart.h"
 #include "panic.h"
 #include "titan_http.h"

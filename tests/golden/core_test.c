@@ -21,6 +21,8 @@
 
 #include "engine_fixture.h"
 
+#include "limit.h"
+
 struct golden {
     const char *folder;
     uint32_t batches, first_half; /* all of them; those that the snapshot has */

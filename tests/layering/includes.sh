@@ -11,29 +11,36 @@ compiler=$2
 
 declare -A rule=(
     [base]="base"
-    [core]="base core"
+    [limits]="base limits"
+    [core]="base core limits"
+    [core/model]="base core/model"
+    [core/apply]="base core/apply core/model"
+    [core/decide]="base core/apply core/decide core/model limits"
+    [core/snapshot]="base core/apply core/model core/snapshot"
+    [core/engine]="base core/apply core/decide core/engine core/model core/snapshot core/view limits"
+    [core/view]="base core/apply core/decide core/model core/view limits"
     [port]="base port"
     [calendar]="base calendar"
-    [proto]="base proto"
-    [eval]="base eval proto"
-    [spec]="base calendar core eval proto spec"
-    [mcp]="base calendar mcp proto spec"
-    [journal]="base core journal port"
-    [journal/.]="base core journal/."
-    [journal/file]="base core journal/. journal/file port"
-    [journal/ram]="base core journal/. journal/ram"
-    [store]="base port store"
+    [proto]="base limits proto"
+    [eval]="base eval limits proto"
+    [spec]="base calendar core/model eval limits proto spec"
+    [mcp]="base calendar limits mcp proto spec"
+    [journal]="base core/engine core/model journal limits port"
+    [journal/.]="base core/engine core/model journal/. limits"
+    [journal/file]="base core/engine core/model journal/. journal/file limits port"
+    [journal/ram]="base core/engine core/model journal/. journal/ram limits"
+    [store]="base limits port store"
     [history]="base history port store"
-    [server]="base calendar core eval journal/. mcp port proto server spec store"
-    [assembly]="assembly base calendar core eval journal/. mcp port proto server spec store"
-    [agent]="agent base core journal/. port proto spec store"
+    [server]="base calendar core/engine core/model core/view eval journal/. limits mcp port proto server spec store"
+    [assembly]="assembly base calendar core/engine core/model core/view eval journal/. limits mcp port proto server spec store"
+    [agent]="agent base core/model journal/. limits port proto spec store"
     [os]="base os port"
-    [child]="base child port proto"
+    [child]="base child limits port proto"
     [scale]="base port proto scale"
-    [titan_worker]="agent base port proto titan_worker"
-    [bench]="agent base bench cli core journal os port proto server spec store"
+    [titan_worker]="agent base limits port proto titan_worker"
+    [bench]="agent base bench cli core/engine core/model core/view journal limits os port proto server spec store"
     [term]="base term"
-    [cli]="agent base cli core eval journal/. mcp port proto server spec store term"
+    [cli]="agent base cli core/engine core/model core/view eval journal/. limits mcp port proto server spec store term"
 )
 
 # The rooms of layers: their folders and the folders in these; of LAYER/. its own folder. The dialects are built with
@@ -104,6 +111,14 @@ while read -r layer roots; do
         # shellcheck disable=SC2086
         check "$(probe $roots -- "$name" && echo false || echo true)" "$layer cannot include $other's $name"
     done
+    # By name, because these are the ones that somebody in a hurry would reach for.
+    if [[ $layer == core/model || $layer == core/apply ]]; then
+        for name in decide.h live.h limit.h engine.h view.h; do
+            # shellcheck disable=SC2086
+            check "$(probe $roots -- "$name" && echo false || echo true)" "$layer cannot see $name"
+            check "$([[ -n $(find src -name "$name") ]] && echo true || echo false)" "there is a $name to be seen"
+        done
+    fi
     own=$(header_of "$layer")
     if [[ $layer == assembly ]]; then
         check "$([[ -z $own ]] && echo true || echo false)" "assembly has tables and no header: nobody looks into it"

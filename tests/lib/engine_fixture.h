@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "engine.h"
+#include "limit.h"
 #include "vec.h"
 #include "view.h"
 

@@ -13,6 +13,7 @@
 #undef JSON_ARRAY
 
 #include "json_tree.h"
+#include "limit.h"
 #include "panic.h"
 
 /* clang-format off */

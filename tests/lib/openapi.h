@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "json_tree.h"
+#include "limit.h"
 
 struct openapi {
     struct arena arena;

@@ -5,6 +5,7 @@
 
 #include "blob_log_store.h"
 #include "journal_fixture.h"
+#include "limit.h"
 
 #define STORE_FIXTURE_BLOBS 64u
 #define STORE_FIXTURE_LOGS 16u

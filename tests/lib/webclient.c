@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "json_tree.h"
+#include "limit.h"
 #include "test.h"
 
 #define BYTES_MAX ((size_t)256 << 20)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "http_judge.h"
+#include "limit.h"
 
 #define ROUNDS 20000
 #define CHANGES 3

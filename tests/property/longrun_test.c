@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "state.h"
 #include "view.h"
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "limit.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "store_fixture.h"

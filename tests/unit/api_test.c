@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api.h"
+#include "limit.h"
 #include "tlvgen.h"
 
 static struct limits limits;

@@ -607,6 +607,7 @@ static void snapshots_that_do_not_fit(void **state) {
     FORGED(r, OBJ_EXPANSION, snap_expansion, "out of order", o->first++);
     FORGED(r, OBJ_EXPANSION, snap_expansion, "no ordinal", o->first = 5);
     FORGED(r, OBJ_EXPANSION, snap_expansion, "pass over", o->pass = 99);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "pass over", o->pass = SWEEP_FORGET);
     FORGED(r, OBJ_EXPANSION, snap_expansion, "no reason", o->cause = CAUSE_EXIT);
     FORGED(r, OBJ_EXPANSION, snap_expansion, "under way", o->is_open = false);
     FORGED(r, OBJ_EXPANSION, snap_expansion, "nobody looks", o->again = o->next);

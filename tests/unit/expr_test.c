@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "expr.h"
+#include "limit.h"
 #include "names.h"
 
 static struct limits limits;

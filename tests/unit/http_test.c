@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "http.h"
+#include "limit.h"
 #include "uri.h"
 
 static struct limits limits;

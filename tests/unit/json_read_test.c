@@ -5,6 +5,7 @@
 
 #include "json_oracle.h"
 #include "json_tree.h"
+#include "limit.h"
 
 struct fixture {
     struct limits limits;

@@ -5,6 +5,7 @@
 
 #include "json.h"
 #include "json_tree.h"
+#include "limit.h"
 #include "utf8.h"
 
 struct fixture {

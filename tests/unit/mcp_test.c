@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "limit.h"
 #include "mcp.h"
 
 static struct limits limits;

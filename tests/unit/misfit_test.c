@@ -519,6 +519,7 @@ static void schedules_in_a_snapshot(void **state) {
     SCHEDULE("a schedule twice", forge.copies = 2);
     SCHEDULE("a revision twice", o->revision = 0);
     FORGED(r, OBJ_SCHEDULE, snap_schedule, "a revision twice", o->revision = 1);
+    SCHEDULE("a record to come", o->revision = 1000000);
     SCHEDULE("too many notes", o->notes = ((struct tlv_list){notes, SCHEDULE_NOTES + 1}));
     SCHEDULE("waits for nothing", ((struct snap_waiting *)o->waiting.at)[0].fire = FIRE_COUNT);
     /* what its record says */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "limit.h"
 #include "orion.h"
 #include "orion_event.h"
 

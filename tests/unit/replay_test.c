@@ -199,7 +199,8 @@ static void attempts(void **state) {
     MISFIT(r, REC_STARTED, "not there", .flow = 77, .attempt = 1);
     MISFIT(r, REC_STARTED, "not open", .flow = 4, .attempt = 1);
     MISFIT(r, REC_STARTED, "another attempt", .flow = 1, .attempt = 2);
-    MISFIT(r, REC_STOPPING, "another attempt", .flow = 1, .attempt = 2);
+    MISFIT(r, REC_STOPPING, "another attempt", .flow = 1, .attempt = 2, .stop = STOP_CANCEL);
+    MISFIT(r, REC_STOPPING, "for no reason", .flow = 1, .attempt = 1);
     MISFIT(r, REC_ENDED, "another attempt", .flow = 1, .attempt = 2);
     MISFIT(r, REC_ENDED, "before the start", .flow = 1, .attempt = 1, .ended_ago_ms = 2000000000000);
     MISFIT(r, REC_ENDED, "before the start", .flow = 1, .attempt = 1, .ended_ago_ms = UINT64_MAX);

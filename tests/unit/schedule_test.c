@@ -373,6 +373,35 @@ static void of_slots_that_replace_only_the_last_waits(void **state) {
     fixture_check_digests(r);
 }
 
+static void a_flow_that_unwinds_is_not_called_off_for_a_slot(void **state) {
+    struct fixture *r = *state;
+    r->limits.lease_ms = 3600000;
+    r->limits.dispatch_timeout_ms = 3600000;
+    limits_changed(r);
+    assert_int_equal(fixture_attach(r, "w1", 1, 4), ERR_OK);
+    uint32_t fatal = 9;
+    struct options o = fixture_options();
+    o.fatal_exits = (struct tlv_u32s){&fatal, 1};
+    struct parent_ref after_a = {.name = SLICE("a")};
+    struct job_spec jobs[] = {{.name = SLICE("a"), .undo_profile = 1},
+                              {.name = SLICE("f"), .parents = &after_a, .parent_count = 1}};
+    struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_REPLACE);
+    cmd.as.schedule.jobs = (struct cmd_jobs){&o, 1, jobs, 2, false};
+    assert_ok(fixture_command(r, &cmd));
+    pass_minutes(r, 1);
+    assert_ok(fixture_done(r, "w1", 1, (struct job_ref){{1}, 0}, 1, OUTCOME_OK));
+    assert_ok(fixture_exit(r, "w1", (struct job_ref){{1}, 1}, 1, 9));
+    assert_int_equal(fixture_state(r, 1, 2), JOB_DISPATCHED); /* a~undo */
+    pass_minutes(r, 1);
+    assert_false(fixture_flow(r, 1).cancelling); /* what was begun is undone to its end */
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(view(r).waiting, 1);
+    fixture_check_digests(r);
+    assert_ok(fixture_done(r, "w1", 1, (struct job_ref){{1}, 2}, 1, OUTCOME_OK));
+    assert_int_equal(view(r).fired, 2);
+    fixture_check_digests(r);
+}
+
 /* ---- people ---- */
 
 static void a_pause_calls_its_slots_off(void **state) {
@@ -905,6 +934,7 @@ int main(void) {
         TEST(slots_queue_up_to_a_limit),
         TEST(a_later_slot_replaces_the_running_flow),
         TEST(of_slots_that_replace_only_the_last_waits),
+        TEST(a_flow_that_unwinds_is_not_called_off_for_a_slot),
         TEST(a_pause_calls_its_slots_off),
         TEST(set_anew_it_keeps_its_place_unless_the_expression_changes),
         TEST(removed_is_removed),

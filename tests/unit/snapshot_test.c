@@ -3,6 +3,7 @@
 
 #include "engine_fixture.h"
 
+#include "limit.h"
 #include "objects.h"
 #include "snapshot.h"
 #include "state.h"
@@ -120,7 +121,9 @@ static void with_job(struct stream *out, enum job_state state) {
     struct snap_worker worker = a_worker(1, "w", 1);
     put(out, OBJ_WORKER, &worker);
     with_flow(out);
-    put(out, OBJ_JOBS, one_job(&o, state));
+    (void)one_job(&o, state);
+    if (job_state_is_active(state)) o.job.attempt = o.job.worker = 1;
+    put(out, OBJ_JOBS, &o.object);
 }
 static void with_held_job(struct stream *out) {
     with_job(out, JOB_HELD);
@@ -312,8 +315,32 @@ static void half_done_work(void **state) {
         flow.work = (struct tlv_u32s){work, 1};
         flow.work_edge = edge;
         put(&out, OBJ_FLOW, &flow);
-        put(&out, OBJ_JOBS, one_job(&o, JOB_SUCCEEDED));
+        (void)one_job(&o, JOB_SUCCEEDED);
+        o.job.flags = JOBF_UNTOLD;
+        put(&out, OBJ_JOBS, &o.object);
         assert_int_equal(load(&out, &why), edge == 0 ? ERR_OK : ERR_CORRUPT);
+    }
+}
+
+/* Work is left to be done by jobs that ended and have not told their children, and by no others. */
+static void work_of_jobs_that_have_nothing_to_tell(void **state) {
+    (void)state;
+    const enum job_state states[] = {JOB_SUCCEEDED, JOB_WAITING};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct jobs_object o;
+        struct stream out;
+        struct why why = {""};
+        uint32_t work[] = {0};
+        stream_init(&out);
+        with_tenant(&out);
+        struct snap_flow flow = a_flow(1, 1);
+        flow.work = (struct tlv_u32s){work, 1};
+        put(&out, OBJ_FLOW, &flow);
+        (void)one_job(&o, states[i]);
+        o.job.flags = states[i] == JOB_WAITING ? JOBF_UNTOLD : 0;
+        put(&out, OBJ_JOBS, &o.object);
+        assert_int_equal(load(&out, &why), ERR_CORRUPT);
+        assert_non_null(strstr(why.text, "nothing to tell"));
     }
 }
 
@@ -335,6 +362,7 @@ static void runs(void **state) {
     UNFIT("time", o.confirm_ms = -1);
     UNFIT("time", o.assigned_ms = -1);
     UNFIT("time", o.started_ms = INT64_MAX);
+    UNFIT("another attempt", o.attempt = 2);
 #undef UNFIT
 }
 
@@ -407,6 +435,7 @@ static void two_jobs(void **state) {
         struct why why = {""};
         struct jobs_object o;
         (void)one_job(&o, wrong == 2 ? JOB_HELD : JOB_SUCCEEDED);
+        o.job.flags = wrong == 2 ? 0 : JOBF_UNTOLD;
         struct rec_job child = {.name = SLICE("b"), .parents = {first, 1}};
         struct snap_job jobs[2] = {o.job, o.job};
         jobs[1].text = encoded(&rec_job_desc, &child);
@@ -726,6 +755,7 @@ int main(void) {
         cmocka_unit_test(flows),
         cmocka_unit_test(jobs),
         cmocka_unit_test(half_done_work),
+        cmocka_unit_test(work_of_jobs_that_have_nothing_to_tell),
         cmocka_unit_test(runs),
         cmocka_unit_test(questions),
         cmocka_unit_test(keys),

@@ -4,6 +4,8 @@
 
 #include "engine_fixture.h"
 
+#include "limit.h"
+
 static enum err submit_one(struct fixture *r, const struct options *o) {
     const char *jobs[] = {"a"};
     return fixture_submit(r, o, jobs, 1);

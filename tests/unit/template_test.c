@@ -1,6 +1,7 @@
 /* template_test.c: texts with ${…}: what is filled in and when, what is left alone, what is refused. */
 #include "test.h"
 
+#include "limit.h"
 #include "runtext.h"
 
 static struct limits limits;

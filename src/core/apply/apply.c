@@ -1,12 +1,32 @@
-/* apply.c: one function per record kind. See apply.h. */
+/* apply.c: one function per record kind: what a record does to the state. See apply.h.
+ *
+ * Each record goes through the same three steps:
+ *
+ *      propagate_begin     a fresh budget of steps, events counted from 0
+ *      apply_<kind>        what the record says, and no more
+ *      propagate_end       what follows from it: children, sweeps, the ends of flows, as far as the budget goes
+ *
+ * A worked example: ENDED(f7, job 0, attempt 1, ok) of a flow of two jobs, the second after the first.
+ *
+ *      attempt_end      frees the run: the worker has a slot again, its keys are given back
+ *      job_finish       job 0 RUNNING -> SUCCEEDED; flow f7 is touched, its work is [0]
+ *      propagate_end    the edge 0 -> 1: job 1 WAITING -> READY, into the queue of its class; no job has to be told
+ *                       any more, one job is open: the flow runs on
+ *      lsn + 1          the events of both moves carry it, with ordinals 0 and 1
+ *
+ * Guarantees: the state after a record depends on the state before it, the record and its batch (time, seed, rules),
+ * and on nothing else. Records of an older RULES_VERSION do what they always did: flow.rules is asked.
+ *
+ * Must not: fail, choose, or read a limit; those headers cannot be included here. A record that does not fit is
+ * refused by apply_check (check.c) before it comes here, so a REQUIRE that fails is a mistake in decide or in check. */
 #include "apply.h"
 
 #include "attempt.h"
 #include "effects.h"
 #include "expand.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "job_transition.h"
-#include "limit.h"
 #include "memo.h"
 #include "mutant.h"
 #include "external.h"
@@ -14,7 +34,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "retention.h"
+#include "rules.h"
 #include "saga.h"
 #include "schedule.h"
 #include "clock_set.h"
@@ -26,7 +46,9 @@
 void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch, uint32_t rules) {
     REQUIRE(time.ms >= s->now.ms);
     REQUIRE(epoch >= s->epoch);
-    REQUIRE(rules >= 1 && rules <= RULES_VERSION);
+    REQUIRE(rules >= 1);
+    REQUIRE(rules <= RULES_VERSION);
+    REQUIRE(time_fits(time.ms));
     s->rules = rules;
     s->now = time;
     s->seed = seed;
@@ -63,6 +85,7 @@ static uint32_t the_worker(struct state *s, struct slice id) {
 
 static void judge_new(struct state *s, uint32_t flow, uint32_t first, const struct tlv_list *jobs) {
     const struct rec_job *list = jobs->at;
+    REQUIRE(flow_at(s, flow)->jobs.count == first + jobs->count);
     for (uint32_t i = 0; i < jobs->count; i++) job_judge_as(s, flow_at(s, flow)->jobs.at[first + i], &list[i]);
 }
 
@@ -74,6 +97,7 @@ static void constrain_new(struct state *s, struct flow *f, uint32_t first, struc
 }
 
 static void apply_submitted(struct state *s, const struct rec_submitted *r) {
+    REQUIRE(r->head.tenant.len > 0);
     uint32_t tenant = tenant_take(s, r->head.tenant);
     uint32_t flow = flow_new(s, r, tenant);
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
@@ -89,6 +113,8 @@ static void apply_submitted(struct state *s, const struct rec_submitted *r) {
 static void apply_added(struct state *s, const struct rec_added *r) {
     uint32_t flow = the_flow(s, r->flow);
     struct flow *f = flow_at(s, flow);
+    REQUIRE(!f->of_service);
+    REQUIRE(f->unwinding == UNWIND_NONE);
     uint32_t first = f->jobs.count;
     f->more = r->more;
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
@@ -100,11 +126,13 @@ static void apply_added(struct state *s, const struct rec_added *r) {
 
 static void apply_cancelled(struct state *s, const struct rec_cancelled *r) {
     uint32_t flow = the_flow(s, r->flow);
+    REQUIRE(!flow_at(s, flow)->of_service);
     if (!r->whole) {
         job_cancel(s, the_job(s, r->flow, r->ordinal), r->confirm_ms);
         return;
     }
     struct flow *f = flow_at(s, flow);
+    REQUIRE(f->unwinding == UNWIND_NONE);
     f->cancelling = true;
     f->more = false;
     propagate_sweep(s, flow, SWEEP_CANCEL, 0, r->confirm_ms);
@@ -114,6 +142,7 @@ static void apply_paused(struct state *s, const struct rec_paused *r) {
     switch ((enum pause_scope)r->scope) {
     case PAUSE_FLOW: {
         uint32_t flow = the_flow(s, r->flow);
+        REQUIRE(!flow_at(s, flow)->of_service);
         flow_at(s, flow)->paused = r->on;
         if (!r->on) propagate_sweep(s, flow, SWEEP_RESUME, 0, 0);
         return;
@@ -131,6 +160,7 @@ static void apply_paused(struct state *s, const struct rec_paused *r) {
 static void apply_retried(struct state *s, const struct rec_job_only *r) {
     uint32_t job = the_job(s, r->flow, r->ordinal);
     uint32_t flow = job_at(s, job)->flow;
+    REQUIRE(!flow_at(s, flow)->is_working);
     flow_at(s, flow)->cancelling = false;
     if (job_at(s, job)->part == PART_CHILD) {
         expand_retry_child(s, job);
@@ -148,6 +178,8 @@ static void apply_discarded(struct state *s, const struct rec_job_only *r) {
 
 static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
     uint32_t flow = the_flow(s, r->flow);
+    REQUIRE(flow_at(s, flow)->state != FLOW_RUNNING);
+    REQUIRE(!flow_at(s, flow)->is_working);
     flow_at(s, flow)->cancelling = false;
     propagate_sweep(s, flow, SWEEP_RERUN, 0, 0);
 }
@@ -169,6 +201,7 @@ static void worker_event(struct state *s, const struct worker *w, bool gone) {
 }
 
 static void apply_worker(struct state *s, const struct rec_worker *r) {
+    REQUIRE(worker_info_fits(&r->info));
     struct worker *w = worker_at(s, worker_apply(s, r, 0));
     if (w->drains_itself) w->draining = w->drains_itself = false;
     worker_event(s, w, false);
@@ -204,6 +237,8 @@ static void apply_due(struct state *s, const struct rec_due *r) {
     switch ((enum due_cause)r->due) {
     case DUE_START: job_advance(s, job); return;
     case DUE_DEADLINE:
+        REQUIRE(!job_state_is_active(j->state)); /* an attempt is told to stop, and ends */
+        REQUIRE(j->part != PART_ENDING);
         if (j->part == PART_WHOLE) {
             expand_call_off(s, job, CAUSE_DEADLINE, UNWIND_CONFIRM_MS);
             return;
@@ -211,7 +246,10 @@ static void apply_due(struct state *s, const struct rec_due *r) {
         if (j->state == JOB_HELD || j->state == JOB_CHECKING) question_close(s, j);
         job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);
         return;
-    case DUE_START_WITHIN: job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER); return;
+    case DUE_START_WITHIN:
+        REQUIRE(j->state == JOB_READY);
+        job_finish(s, job, JOB_FAILED, CAUSE_NO_WORKER);
+        return;
     case DUE_COUNT: break;
     }
     PANIC("due for nothing");
@@ -234,6 +272,7 @@ static void apply_verdict(struct state *s, const struct rec_verdict *r) {
 
 static void apply_revoked(struct state *s, const struct rec_job_only *r) {
     uint32_t job = the_job(s, r->flow, r->ordinal);
+    REQUIRE(policy_has_lapsed(s, job_at(s, job)));
     job_move(s, job, JOB_HELD, CAUSE_NONE);
     job_advance(s, job); /* which finds that it must be asked again */
 }
@@ -270,13 +309,25 @@ static void apply_schedule(struct state *s, const struct rec_schedule *r) {
     schedule_set(s, tenant_take(s, r->head.tenant), r);
 }
 
+/* ---- the state as a whole ---- */
+
+static void apply_opened(struct state *s, const struct rec_opened *r) {
+    REQUIRE(r->epoch >= s->epoch); /* epochs never fall */
+    s->epoch = r->epoch;
+}
+
+static void apply_policy(struct state *s, const struct rec_policy *r) {
+    REQUIRE(r->version > s->policy);
+    s->policy = r->version;
+}
+
 /* ---- dispatch ---- */
 
 void apply(struct state *s, const struct record *r) {
     const union record_body *b = &r->body;
     propagate_begin(s);
     switch (r->kind) {
-    case REC_OPENED: s->epoch = b->as_REC_OPENED.epoch; break;
+    case REC_OPENED: apply_opened(s, &b->as_REC_OPENED); break;
     case REC_CLOCK: clock_set_move(s, &b->as_REC_CLOCK); break;
     case REC_SUBMITTED: apply_submitted(s, &b->as_REC_SUBMITTED); break;
     case REC_ADDED: apply_added(s, &b->as_REC_ADDED); break;
@@ -300,7 +351,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;
     case REC_TOPIC: topic_apply(s, b->as_REC_TOPIC.raw, &b->as_REC_TOPIC); break;
     case REC_TENANT: apply_tenant(s, &b->as_REC_TENANT); break;
-    case REC_POLICY: s->policy = b->as_REC_POLICY.version; break;
+    case REC_POLICY: apply_policy(s, &b->as_REC_POLICY); break;
     case REC_REVOKED: apply_revoked(s, &b->as_REC_REVOKED); break;
     case REC_STORE_SET: store_set(s, &b->as_REC_STORE_SET); break;
     case REC_STORE_DELETED: store_delete(s, &b->as_REC_STORE_DELETED); break;

@@ -41,6 +41,7 @@ static void account(struct state *s, const struct run *run, int sign) {
 void run_attach(struct state *s, uint32_t index) {
     struct run *run = run_at(s, index);
     struct worker *w = worker_at(s, run->worker);
+    REQUIRE(w->last == 0 || run_at(s, w->last)->fence < run->fence); /* the list is by fence */
     run->next = 0;
     run->prev = w->last;
     if (w->last)
@@ -64,6 +65,7 @@ static void run_free(struct state *s, uint32_t index) {
         w->last = run->prev;
     REQUIRE(w->active > 0);
     account(s, run, -1);
+    ENSURE((w->active == 0) == (w->first == 0));
     pool_free(&s->runs, index);
 }
 
@@ -95,17 +97,29 @@ void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t att
     emit_attempt(s, EFFECT_ASSIGN, &effect);
 }
 
+/* The open attempt of a job: both point at each other. */
+static struct run *open_run(struct state *s, uint32_t job) {
+    const struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_active(j->state));
+    REQUIRE(j->link != 0);
+    struct run *run = run_at(s, j->link);
+    ENSURE(run->job == job);
+    return run;
+}
+
 void attempt_start(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     REQUIRE(j->state == JOB_DISPATCHED);
-    if (flow_at(s, j->flow)->rules >= NOTE_RULES) run_at(s, j->link)->started = s->now;
+    struct run *run = open_run(s, job);
+    if (flow_at(s, j->flow)->rules >= NOTE_RULES) run->started = s->now;
     job_move(s, job, JOB_RUNNING, CAUSE_NONE);
 }
 
 void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t confirm_ms) {
     struct job *j = job_at(s, job);
-    REQUIRE(job_state_is_active(j->state));
-    struct run *run = run_at(s, j->link);
+    REQUIRE(cause != STOP_NONE);
+    REQUIRE((unsigned)cause < STOP_COUNT);
+    struct run *run = open_run(s, job);
     if (run->stop != STOP_NONE && cause != STOP_CANCEL) return;
     run->stop = (uint8_t)cause;
     run->confirm.ms = s->now.ms + confirm_ms;
@@ -115,6 +129,8 @@ void attempt_stop(struct state *s, uint32_t job, enum stop_cause cause, uint32_t
 }
 
 int64_t doubled_ms(int64_t base_ms, int64_t cap_ms, uint32_t times) {
+    REQUIRE(base_ms >= 0);
+    REQUIRE(cap_ms >= 0);
     int64_t delay = base_ms;
     for (uint32_t i = 0; i < times && delay < cap_ms; i++) delay *= 2;
     return delay < cap_ms ? delay : cap_ms;
@@ -210,9 +226,10 @@ static void keep_artifacts(struct state *s, struct job *j, struct slice artifact
 
 void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
-    REQUIRE(job_state_is_active(j->state));
-    struct run *run = run_at(s, j->link);
+    struct run *run = open_run(s, job);
     REQUIRE(run->attempt == rec->attempt || MUTANT(stale_attempt));
+    REQUIRE((unsigned)rec->outcome < OUTCOME_COUNT);
+    REQUIRE(rec->again_ms == 0 || rec->outcome == OUTCOME_OK);
     bool called_off = saga_calls_off(s, j); /* also before the sweep has come to it */
     enum stop_cause stop = called_off ? STOP_CANCEL : run->stop;
     REQUIRE(rec->ended_ago_ms <= attempt_age_ms(j, s->now));

@@ -12,6 +12,7 @@ static bool has_facts(const struct state *s, const struct job *j) {
 static void chain_free(struct state *s, uint32_t note) {
     while (note) {
         struct attempt_note *n = attempt_note_at(s, note);
+        REQUIRE(n->is_used);
         uint32_t older = n->older;
         bytes_free(n->facts);
         pool_free(&s->notes, note);
@@ -43,7 +44,8 @@ static struct attempt_note *push(struct state *s, struct job *j, uint32_t attemp
 }
 
 void note_open(struct state *s, struct job *j, uint32_t attempt, uint32_t worker_number) {
-    REQUIRE(attempt > 0 && worker_number > 0);
+    REQUIRE(attempt > 0);
+    REQUIRE(worker_number > 0);
     if (!has_facts(s, j)) note_free_all(s, j); /* the last worker is all that is kept */
     (void)push(s, j, attempt, worker_number);
 }
@@ -58,6 +60,7 @@ static struct bytes *encode(struct state *s, const struct snap_attempt *o) {
 void note_close(struct state *s, struct job *j, const struct run *run, enum stop_cause stop,
                 const struct rec_ended *rec) {
     if (!has_facts(s, j)) return;
+    REQUIRE(j->note != 0);
     struct attempt_note *n = attempt_note_at(s, j->note);
     REQUIRE(n->facts == NULL);
     struct snap_attempt o = {.attempt = n->attempt,

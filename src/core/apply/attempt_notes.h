@@ -2,7 +2,7 @@
  * history alone: nothing is decided by it but who had the job last.
  *
  * A job has a chain of notes, newest first, at most NOTES_PER_JOB. The facts of an attempt that is over are kept as
- * bytes (snap_attempt), about 40 a note. Flows born under rules 1 keep the worker and nothing else. */
+ * bytes (snap_attempt), about 40 a note. Flows born under rules before NOTE_RULES keep the worker and nothing else. */
 #ifndef REEVE_ATTEMPT_NOTES_H
 #define REEVE_ATTEMPT_NOTES_H
 
@@ -10,10 +10,6 @@
 
 struct snap_attempt;
 struct snap_job;
-
-#define NOTES_PER_JOB 16u      /* part of the rules: older notes leave */
-#define NOTE_REASON_BYTES 256u /* part of the rules: what a worker said is cut to this */
-#define NOTE_RULES 2u          /* flows born under these or later ones have facts in their notes */
 
 /* An attempt was assigned; it is over, `rec` says how and `stop` why it had to. */
 void note_open(struct state *s, struct job *j, uint32_t attempt, uint32_t worker_number);

@@ -6,12 +6,12 @@
 #include "expand.h"
 #include "external.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "hash.h"
 #include "memo.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "retention.h"
 #include "saga.h"
 #include "schedule.h"
 #include "service.h"
@@ -466,6 +466,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
         return ERR_OK;
     }
     case REC_STOPPING:
+        FITS(b->as_REC_STOPPING.stop != STOP_NONE, "a stop for no reason");
         return check_active(s, b->as_REC_STOPPING.flow, b->as_REC_STOPPING.ordinal, b->as_REC_STOPPING.attempt, why);
     case REC_ENDED: return check_ended(s, &b->as_REC_ENDED, why);
     case REC_DUE: return check_due(s, &b->as_REC_DUE, why);

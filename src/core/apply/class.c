@@ -30,6 +30,7 @@ bool profile_is_recent(const struct state *s, uint32_t tenant, struct slice enco
 }
 
 uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded) {
+    REQUIRE(tenant != 0);
     if (profile_is_recent(s, tenant, encoded)) return s->profile_recent;
     uint8_t *key_bytes = arena_alloc(&s->scratch, 4 + encoded.len);
     memcpy(key_bytes, &tenant, 4); /* never leaves the process: byte order does not matter */
@@ -55,12 +56,15 @@ uint32_t profile_take(struct state *s, uint32_t tenant, struct slice encoded) {
 }
 
 void profile_ref(struct state *s, uint32_t profile) {
+    REQUIRE(profile_at(s, profile)->key != NULL);
     profile_at(s, profile)->refs++;
 }
 
 static void class_free_if_unused(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
     if (c->refs || c->count) return;
+    ENSURE(c->head == 0);
+    ENSURE(c->held_by == 0);
     index_del(&s->class_by_key, bytes_slice(c->key), index);
     bytes_free(c->key);
     arena_fini(&c->arena);
@@ -73,10 +77,12 @@ void profile_unref(struct state *s, uint32_t profile) {
     REQUIRE(p->refs > 0);
     if (--p->refs) return;
     if (p->class_) {
+        REQUIRE(class_at(s, p->class_)->refs > 0);
         class_at(s, p->class_)->refs--;
         class_free_if_unused(s, p->class_);
     }
     quota_unref(s, p);
+    ENSURE(p->quota_count == 0);
     index_del(&s->profile_by_key, bytes_slice(p->key), profile);
     bytes_free(p->key);
     arena_fini(&p->arena);
@@ -89,6 +95,7 @@ static uint32_t class_take(struct state *s, const struct profile *p, enum pin pi
     struct slice demand = p->options.demand.raw;
     size_t len = 4 + 4 + 1 + 1 + pin.len + demand.len;
     REQUIRE(pin.len <= 255);
+    REQUIRE((pin_kind == PIN_NONE) == (pin.len == 0));
     uint8_t *at = arena_alloc(&s->scratch, len);
     memcpy(at, &p->tenant, 4);
     memcpy(at + 4, &p->options.priority, 4);
@@ -160,6 +167,9 @@ static uint32_t *list_of(struct state *s, const struct class_ *c) {
 
 static void list_class(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
+    REQUIRE(c->count > 0);
+    REQUIRE(c->next == 0);
+    REQUIRE(c->prev == 0);
     uint32_t *head = list_of(s, c);
     c->prev = 0;
     c->next = *head;
@@ -179,6 +189,8 @@ static void unlist_class(struct state *s, uint32_t index) {
 }
 
 void class_hold(struct state *s, uint32_t class_, uint32_t quota) {
+    REQUIRE(quota != 0);
+    REQUIRE(class_at(s, class_)->held_by == 0);
     unlist_class(s, class_);
     class_at(s, class_)->held_by = quota;
     list_class(s, class_);
@@ -194,7 +206,9 @@ void class_release(struct state *s, uint32_t quota) {
 void ready_push(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     REQUIRE(j->state == JOB_READY);
-    REQUIRE(j->next == 0 && j->prev == 0 && !(j->flags & JOBF_PARKED));
+    REQUIRE(j->next == 0);
+    REQUIRE(j->prev == 0);
+    REQUIRE(!(j->flags & JOBF_PARKED));
     uint32_t index = class_of(s, j);
     struct class_ *c = class_at(s, index);
     j->link = index;
@@ -210,6 +224,8 @@ void ready_push(struct state *s, uint32_t job) {
 static void unpark(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     struct flow *f = flow_at(s, j->flow);
+    REQUIRE(j->flags & JOBF_PARKED);
+    REQUIRE(f->parked != 0);
     if (j->prev)
         job_at(s, j->prev)->next = j->next;
     else
@@ -221,6 +237,7 @@ static void unpark(struct state *s, uint32_t job) {
 
 void ready_remove(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
+    REQUIRE(j->state == JOB_READY);
     if (j->flags & JOBF_PARKED) {
         unpark(s, job);
         return;
@@ -238,6 +255,7 @@ void ready_remove(struct state *s, uint32_t job) {
     uint32_t index = j->link;
     j->next = j->prev = j->link = 0;
     if (--c->count == 0) {
+        ENSURE(c->head == 0);
         unlist_class(s, index);
         class_free_if_unused(s, index);
     }
@@ -246,6 +264,8 @@ void ready_remove(struct state *s, uint32_t job) {
 void ready_park(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     struct flow *f = flow_at(s, j->flow);
+    REQUIRE(f->paused);
+    REQUIRE(!(j->flags & JOBF_PARKED));
     ready_remove(s, job);
     j->flags |= JOBF_PARKED;
     j->next = f->parked;
@@ -257,6 +277,7 @@ void ready_park(struct state *s, uint32_t job) {
 void ready_unpark(struct state *s, uint32_t job) {
     unpark(s, job);
     ready_push(s, job);
+    ENSURE(job_at(s, job)->link != 0);
     job_set_timer(s, job);
 }
 

@@ -104,7 +104,9 @@ static void set_timers(struct state *s) {
 
 void clock_set_move(struct state *s, const struct rec_clock *r) {
     struct move m = {r->from_ms, r->by_ms, s->now.ms + r->by_ms};
-    REQUIRE(m.now_ms >= 0 && r->from_ms <= (r->by_ms < 0 ? m.now_ms : s->now.ms));
+    REQUIRE(r->by_ms != 0);
+    REQUIRE(m.now_ms >= 0);
+    REQUIRE(r->from_ms <= (r->by_ms < 0 ? m.now_ms : s->now.ms));
     move_flows(s, &m);
     move_jobs(s, &m);
     move_questions(s, &m);

@@ -26,6 +26,8 @@ void effects_fini(struct effects *x) {
 }
 
 void effects_push(struct effects *x, const struct effect *effect) {
+    REQUIRE(effect->lsn >= x->last_lsn); /* so the first of the queue holds back all behind it */
+    x->last_lsn = effect->lsn;
     struct effect *slot = vec_push(&x->queue);
     *slot = *effect;
 }
@@ -104,6 +106,7 @@ static void own(struct store_effect *e) {
     buf_put_slice(&both, e->tenant);
     buf_put_slice(&both, e->key);
     buf_put_slice(&both, e->body);
+    ENSURE(!both.full);
     e->owned = bytes_new(buf_slice(&both));
     const uint8_t *at = bytes_slice(e->owned).ptr;
     e->tenant.ptr = at;
@@ -140,6 +143,7 @@ void emit_attempt(struct state *s, enum effect_kind kind, const struct attempt_e
 }
 
 void emit_question(struct state *s, const struct question_effect *q) {
+    REQUIRE(q->question.v != 0);
     if (s->effects == NULL) return;
     struct effect effect = {.kind = EFFECT_QUESTION, .as.question = *q};
     push_from_apply(s, &effect);

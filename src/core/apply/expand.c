@@ -1,4 +1,30 @@
-/* expand.c: see expand.h. */
+/* expand.c: the children of foreach jobs: which begin, which end, and when the foreach job does. See expand.h.
+ *
+ * An expansion is a few numbers for all children. `next` divides them: below it a child has begun, from it on a child
+ * is nothing but an index. `made` has the structs of those below it that have something to tell.
+ *
+ * A worked example: a foreach job m over five items, max_parallel 2, one bad child allowed.
+ *
+ *      record                    children 0..4     next  under_way  bad   made
+ *      EXPANDED count 5          - - - - -          0       0        0    {}
+ *        two begin at once       r r - - -          2       2        0    {0 1}
+ *      ENDED m[0] ok             s r r - -          3       2        0    {1 2}       0 left nothing: no struct
+ *      ENDED m[1] exit, final    s F r r -          4       2        1    {1 2 3}     a dead letter keeps its struct
+ *      ENDED m[2], m[3] ok       s F s s r          5       1        1    {1 4}
+ *      ENDED m[4] ok             s F s s s          5       0        1    {1}         all have ended
+ *        finish: 1 bad <= 1 allowed: m SUCCEEDED, and its own children in the graph hear of it
+ *
+ *      - index only    r ready or running    s succeeded    F failed
+ *
+ * Work is done in steps (expand_step), each charged to the budget of the record like an edge or a job. An expansion is
+ * on the busy list of its flow exactly while has_work() holds; update() sees to that after every change. Calling off,
+ * rerun and resume are passes over the children that have a struct (`pass`, `pass_next`).
+ *
+ * Guarantees: no more than max_parallel children are under way; children begin in the order of their indices, and those
+ * that were reset before those that never began; what never began counts for the tenant and in the journal's
+ * reservation as if it were queued.
+ *
+ * Must not: loop over all children in one step; give a child an edge (its `last_child` is the expansion). */
 #include "expand.h"
 
 #include "attempt.h"
@@ -7,15 +33,17 @@
 #include "effects.h"
 #include "flow.h"
 #include "job_transition.h"
-#include "limit.h"
 #include "mutant.h"
 #include "panic.h"
 #include "propagate.h"
 #include "question.h"
+#include "rules.h"
 #include "timer.h"
 
 static uint32_t index_of(const struct state *s, const struct expansion *x) {
-    return extra_at(s, job_at(s, x->job)->extra)->expansion;
+    uint32_t index = extra_at(s, job_at(s, x->job)->extra)->expansion;
+    ENSURE(index != 0);
+    return index;
 }
 
 static uint32_t flow_of(const struct state *s, const struct expansion *x) {
@@ -27,7 +55,9 @@ static const struct options *options_of(const struct state *s, const struct expa
 }
 
 static uint32_t child_profile(const struct state *s, const struct expansion *x) {
-    return extra_at(s, job_at(s, x->job)->extra)->child_profile;
+    uint32_t profile = extra_at(s, job_at(s, x->job)->extra)->child_profile;
+    ENSURE(profile != 0);
+    return profile;
 }
 
 uint32_t expand_allowed(const struct options *o, uint32_t count) {
@@ -58,6 +88,8 @@ uint32_t expand_find_child(const struct state *s, const struct flow *f, uint32_t
 }
 
 enum job_state expand_bare_state(const struct expansion *x, uint32_t ordinal) {
+    REQUIRE(ordinal >= x->first);
+    REQUIRE(ordinal - x->first < x->count);
     if (ordinal - x->first < x->next) return JOB_SUCCEEDED;
     return x->cause == CAUSE_NONE ? JOB_WAITING : JOB_CANCELLED;
 }
@@ -67,6 +99,7 @@ enum job_cause expand_child_cause(const struct expansion *x) {
 }
 
 enum job_cause expand_stop_cause(const struct state *s, struct job *child) {
+    REQUIRE(child->part == PART_CHILD);
     const struct expansion *x = expansion_at(s, child->expansion);
     if (x->cause == CAUSE_NONE) return CAUSE_REQUEST;
     enum job_cause cause = expand_child_cause(x);
@@ -92,6 +125,7 @@ static bool has_work(const struct state *s, const struct expansion *x) {
 
 static void list(struct state *s, struct fan *fan, uint32_t index) {
     struct expansion *x = expansion_at(s, index);
+    REQUIRE(!x->is_busy);
     uint32_t before = fan->busy_tail;
     if (before && expansion_at(s, before)->first > x->first) { /* rare: most come in order */
         before = 0;                                            /* the last of the list comes behind it */
@@ -107,6 +141,8 @@ static void list(struct state *s, struct fan *fan, uint32_t index) {
 
 static void unlist(struct state *s, struct fan *fan, uint32_t index) {
     struct expansion *x = expansion_at(s, index);
+    REQUIRE(x->is_busy);
+    REQUIRE(fan->busy_head != 0);
     uint32_t before = 0;
     for (uint32_t i = fan->busy_head; i != index; i = expansion_at(s, i)->busy_next) before = i;
     *(before ? &expansion_at(s, before)->busy_next : &fan->busy_head) = x->busy_next;
@@ -122,6 +158,7 @@ static void update(struct state *s, struct expansion *x) {
     bool busy = has_work(s, x);
     if (busy && !x->is_busy) list(s, fan, index_of(s, x));
     if (!busy && x->is_busy) unlist(s, fan, index_of(s, x));
+    ENSURE(x->is_busy == busy);
     propagate_touch(s, flow);
 }
 
@@ -133,6 +170,7 @@ bool expand_is_passing(const struct state *s, const struct flow *f) {
 }
 
 static void start_pass(struct expansion *x, enum sweep pass, uint32_t confirm_ms) {
+    REQUIRE(pass != SWEEP_FORGET);
     x->pass = (uint8_t)pass;
     x->pass_next = 0;
     x->confirm_ms = confirm_ms;
@@ -148,9 +186,12 @@ static uint64_t reserve_each(const struct state *s, const struct expansion *x) {
 static void count_bare(struct state *s, const struct expansion *x, int sign) {
     uint64_t bare = x->count - x->next;
     struct tenant *t = tenant_at(s, flow_at(s, flow_of(s, x))->tenant);
+    uint64_t reserve = bare * reserve_each(s, x);
+    REQUIRE(x->next <= x->count);
     REQUIRE(sign > 0 || t->queued >= bare);
+    REQUIRE(sign > 0 || s->reserved_bytes >= reserve);
     t->queued += (uint64_t)(int64_t)sign * bare;
-    s->reserved_bytes += (uint64_t)(int64_t)sign * bare * reserve_each(s, x);
+    s->reserved_bytes += (uint64_t)(int64_t)sign * reserve;
 }
 
 /* Why the rest is called off, or CAUSE_NONE. A saga takes what someone asked for along; that, all other reasons. */
@@ -166,6 +207,8 @@ static void set_cause(struct state *s, struct expansion *x, enum job_cause cause
 uint32_t expand_make_child(struct state *s, uint32_t expansion, uint32_t item) {
     struct expansion *x = expansion_at(s, expansion);
     const struct job *whole = job_at(s, x->job);
+    REQUIRE(item < x->count);
+    REQUIRE(map_get(&x->made, item) == 0);
     uint32_t index = pool_alloc(&s->jobs);
     ENSURE(index != 0);
     struct job *j = job_at(s, index);
@@ -184,6 +227,8 @@ uint32_t expand_make_child(struct state *s, uint32_t expansion, uint32_t item) {
 
 /* The next that never began. Its place in the journal becomes its own. */
 static void begin_next(struct state *s, struct expansion *x) {
+    REQUIRE(x->is_open);
+    REQUIRE(s->reserved_bytes >= reserve_each(s, x));
     uint32_t child = expand_make_child(s, index_of(s, x), x->next);
     s->reserved_bytes -= reserve_each(s, x);
     x->next++;
@@ -195,6 +240,7 @@ static void begin_next(struct state *s, struct expansion *x) {
 /* Looks at one of those that began before. */
 static void begin_again(struct state *s, struct expansion *x) {
     REQUIRE(x->again < x->next);
+    REQUIRE(x->waiting > 0);
     uint32_t child = map_get(&x->made, x->again++);
     if (child == 0 || !expand_waits_for_room(job_at(s, child))) return;
     x->waiting--;
@@ -218,6 +264,8 @@ static void call_child_off(struct state *s, struct expansion *x, uint32_t child)
 
 static void reset_child(struct state *s, struct expansion *x, uint32_t child) {
     struct job *j = job_at(s, child);
+    REQUIRE(j->part == PART_CHILD);
+    REQUIRE(x->bad > 0);
     uint32_t item = j->ordinal - x->first;
     job_reset(s, child);
     j->parents_open = 1;
@@ -250,6 +298,7 @@ static void pass_child(struct state *s, struct expansion *x, uint32_t child) {
 }
 
 static void pass_next(struct state *s, struct expansion *x) {
+    REQUIRE(x->pass != SWEEP_NONE);
     if (x->made.count == 0) x->pass_next = x->next;
     if (x->pass_next < x->next) {
         uint32_t child = map_get(&x->made, x->pass_next++);
@@ -262,6 +311,7 @@ static void pass_next(struct state *s, struct expansion *x) {
 
 static void finish(struct state *s, struct expansion *x) {
     uint32_t job = x->job;
+    REQUIRE(x->is_open);
     bool failed = x->cause == CAUSE_CHILDREN || x->bad > expand_allowed(options_of(s, x), x->count);
     if (x->cause == CAUSE_REQUEST || x->cause == CAUSE_SAGA)
         job_finish(s, job, JOB_CANCELLED, x->cause);
@@ -272,7 +322,9 @@ static void finish(struct state *s, struct expansion *x) {
 }
 
 void expand_step(struct state *s, uint32_t flow) {
+    REQUIRE(expand_has_work(s, flow_at(s, flow)));
     struct expansion *x = expansion_at(s, fan_at(s, flow_at(s, flow)->fan)->busy_head);
+    REQUIRE(has_work(s, x));
     if (x->pass != SWEEP_NONE)
         pass_next(s, x);
     else if (is_over(x))
@@ -287,6 +339,8 @@ void expand_step(struct state *s, uint32_t flow) {
 void expand_job_ended(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     struct expansion *x = expansion_of(s, j);
+    REQUIRE(x->job == job);
+    REQUIRE(job_state_is_terminal(j->state));
     REQUIRE(x->under_way == 0);
     x->is_open = false;
     j->part = PART_NONE;
@@ -301,6 +355,7 @@ void expand_call_off(struct state *s, uint32_t job, enum job_cause cause, uint32
     struct job *j = job_at(s, job);
     struct expansion *x = expansion_of(s, j);
     REQUIRE(x->is_open);
+    REQUIRE(cause != CAUSE_NONE);
     set_cause(s, x, cause);
     j->part = PART_ENDING;
     job_set_timer(s, job);
@@ -318,7 +373,11 @@ static bool has_nothing_to_tell(const struct state *s, const struct job *j) {
 
 static void free_child(struct state *s, struct expansion *x, uint32_t child) {
     struct job *j = job_at(s, child);
-    REQUIRE(j->timer == 0 && !(j->flags & JOBF_DEAD));
+    REQUIRE(j->part == PART_CHILD);
+    REQUIRE(j->timer == 0);
+    REQUIRE(j->link == 0);
+    REQUIRE(!(j->flags & JOBF_DEAD));
+    REQUIRE(s->by_state[j->state] > 0);
     s->by_state[j->state]--;
     map_del(&x->made, j->ordinal - x->first);
     if (j->extra) pool_free(&s->extras, j->extra);
@@ -330,10 +389,12 @@ static void free_child(struct state *s, struct expansion *x, uint32_t child) {
 void expand_child_ended(struct state *s, uint32_t child) {
     struct job *j = job_at(s, child);
     struct expansion *x = expansion_at(s, j->expansion);
+    REQUIRE(job_state_is_terminal(j->state));
     bool badly = j->state != JOB_SUCCEEDED;
     if (j->flags & JOBF_LATE) { /* it had ended before */
         j->flags &= (uint8_t)~JOBF_LATE;
     } else if (j->parents_open) {
+        REQUIRE(x->waiting > 0);
         j->parents_open = 0;
         x->waiting--;
     } else {
@@ -341,6 +402,7 @@ void expand_child_ended(struct state *s, uint32_t child) {
         x->under_way--;
     }
     x->bad += badly;
+    ENSURE(x->bad <= x->count);
     const struct options *o = options_of(s, x);
     bool hopeless = badly && o->fail_fast && x->bad > expand_allowed(o, x->count);
     if (hopeless && x->is_open && x->cause == CAUSE_NONE) expand_call_off(s, x->job, CAUSE_CHILDREN, UNWIND_CONFIRM_MS);
@@ -366,16 +428,20 @@ uint32_t expand_make(struct state *s, uint32_t job, uint32_t count, struct slice
     const struct job *j = job_at(s, job);
     struct extra *extra = extra_at(s, j->extra);
     struct flow *f = flow_at(s, j->flow);
-    REQUIRE(extra->child_profile != 0 && extra->expansion == 0);
+    REQUIRE(extra->child_profile != 0);
+    REQUIRE(extra->expansion == 0);
+    REQUIRE(count <= EXPAND_ITEMS_MAX);
     if (f->fan == 0) f->fan = pool_alloc(&s->fans);
     struct u32vec *all = &fan_at(s, f->fan)->expansions;
     const struct expansion *last = all->count ? expansion_at(s, all->at[all->count - 1]) : NULL;
     uint32_t index = pool_alloc(&s->expansions);
-    ENSURE(f->fan != 0 && index != 0);
+    ENSURE(f->fan != 0);
+    ENSURE(index != 0);
     struct expansion *x = expansion_at(s, index);
     x->job = job;
     x->first = last ? last->first + last->count : FIRST_CHILD_ORDINAL;
     x->count = count;
+    ENSURE(x->first >= FIRST_CHILD_ORDINAL);
     x->items = arena_slice(&f->arena, items);
     map_init(&x->made);
     u32vec_push(all, index);
@@ -385,6 +451,7 @@ uint32_t expand_make(struct state *s, uint32_t job, uint32_t count, struct slice
 
 void expand_answer(struct state *s, uint32_t job, const struct rec_expanded *rec) {
     struct job *j = job_at(s, job);
+    REQUIRE(question_at(s, j->link)->gate == GATE_EXPANSION);
     question_close(s, j);
     count_bare(s, expansion_at(s, expand_make(s, job, rec->count, rec->items)), 1);
     j->gates |= GATE_BIT(GATE_EXPANSION);
@@ -398,7 +465,9 @@ void expand_answer(struct state *s, uint32_t job, const struct rec_expanded *rec
 void expand_begin(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     struct expansion *x = expansion_of(s, j);
-    REQUIRE(x != NULL && !x->is_open && x->cause == CAUSE_NONE);
+    REQUIRE(x != NULL);
+    REQUIRE(!x->is_open);
+    REQUIRE(x->cause == CAUSE_NONE);
     x->is_open = true;
     j->part = PART_WHOLE;
     j->parents_open = 1;
@@ -411,6 +480,7 @@ void expand_begin(struct state *s, uint32_t job) {
 
 void expand_reopen(struct state *s, uint32_t job) {
     struct expansion *x = expansion_of(s, job_at(s, job));
+    REQUIRE(x != NULL);
     REQUIRE(!x->is_open);
     set_cause(s, x, CAUSE_NONE);
     start_pass(x, SWEEP_RERUN, 0);
@@ -418,6 +488,7 @@ void expand_reopen(struct state *s, uint32_t job) {
 }
 
 void expand_retry_child(struct state *s, uint32_t child) {
+    REQUIRE(job_at(s, child)->part == PART_CHILD);
     struct expansion *x = expansion_at(s, job_at(s, child)->expansion);
     struct job *whole = job_at(s, x->job);
     reset_child(s, x, child);
@@ -432,6 +503,7 @@ void expand_retry_child(struct state *s, uint32_t child) {
 
 void expand_resume(struct state *s, uint32_t job) {
     struct expansion *x = expansion_of(s, job_at(s, job));
+    REQUIRE(x != NULL);
     if (x->pass == SWEEP_NONE) start_pass(x, SWEEP_RESUME, 0);
     update(s, x);
 }
@@ -440,9 +512,11 @@ void expand_resume(struct state *s, uint32_t job) {
 
 /* `next` falls with the children, so that what is left is always a whole. */
 void expand_shed(struct state *s, struct flow *f) {
+    REQUIRE(f->fan != 0);
     struct u32vec *all = &fan_at(s, f->fan)->expansions;
     uint32_t index = all->at[all->count - 1];
     struct expansion *x = expansion_at(s, index);
+    REQUIRE(x->under_way == 0);
     if (x->cause == CAUSE_NONE) set_cause(s, x, CAUSE_REQUEST); /* what never began counts no longer */
     x->pass_next = x->again = 0;
     if (x->next > 0) {
@@ -464,6 +538,7 @@ void expand_shed(struct state *s, struct flow *f) {
 
 void expand_count_child(struct state *s, uint32_t child) {
     const struct job *j = job_at(s, child);
+    REQUIRE(j->part == PART_CHILD);
     struct expansion *x = expansion_at(s, j->expansion);
     bool over = job_state_is_terminal(j->state);
     x->waiting += expand_waits_for_room(j);

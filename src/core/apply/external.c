@@ -40,6 +40,7 @@ static void settle(struct state *s, uint32_t job, enum external_word word, struc
                    struct slice result_hash, struct slice reason) {
     REQUIRE(word == WORD_DONE || word == WORD_FAILED);
     struct job *j = job_at(s, job);
+    REQUIRE(j->extra != 0);
     extra_at(s, j->extra)->external = NULL; /* nothing is open outside any more */
     if (word == WORD_DONE) {
         job_succeed(s, job, result, result_hash);
@@ -51,6 +52,8 @@ static void settle(struct state *s, uint32_t job, enum external_word word, struc
 
 static void wait_on(struct state *s, uint32_t job, const struct rec_ended *rec) {
     struct job *j = job_at(s, job);
+    REQUIRE(rec->again_ms > 0);
+    REQUIRE(rec->attempt <= j->attempt);
     struct external *x = external_make(s, j);
     if (x->begun == 0) {
         x->begun = rec->attempt;

@@ -7,16 +7,6 @@
 #include "record.h"
 #include "state.h"
 
-enum external_word { WORD_NONE, WORD_DONE, WORD_FAILED, WORD_COUNT };
-
-struct external {    /* in the arena of its flow */
-    uint32_t begun;  /* the attempt that began it; whatever is said outside is said about this one */
-    uint32_t polls;  /* since then */
-    wall_time until; /* when it must be over */
-    uint8_t word;    /* enum external_word: said while an attempt is open, and counts when that has ended */
-    struct slice result, result_hash, reason;
-};
-
 /* What is known of it; NULL: nothing was begun yet. */
 const struct external *external_of(const struct state *s, const struct job *j);
 /* When the job must be over at the latest: its own deadline, or that of what was begun. 0 = never. */

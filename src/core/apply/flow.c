@@ -3,11 +3,11 @@
 
 #include "class.h"
 #include "expand.h"
+#include "flow_lists.h"
 #include "job_transition.h"
 #include "memo.h"
 #include "panic.h"
 #include "quota.h"
-#include "retention.h"
 #include "saga.h"
 #include "service.h"
 #include "timer.h"
@@ -47,6 +47,7 @@ struct flow_graph *flow_graph_own(struct flow *f) {
         vec_init(&web->seen, sizeof(struct foreign_seen));
         f->graph = web;
     }
+    ENSURE(f->graph != &flow_graph_none); /* which is shared, and never written */
     return f->own_graph;
 }
 
@@ -56,6 +57,8 @@ struct slice flow_head_bytes(const struct flow *f) {
 
 uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice head, size_t first_chunk_bytes) {
     REQUIRE(id != 0);
+    REQUIRE(id < INT64_MAX);
+    REQUIRE(tenant != 0);
     uint32_t index = pool_alloc(&s->flows);
     ENSURE(index != 0);
     struct flow *f = flow_at(s, index);
@@ -72,6 +75,7 @@ uint32_t flow_make(struct state *s, uint64_t id, uint32_t tenant, struct slice h
     f->flow_list = FLOW_LIST_NONE;
     flow_shelve(s, f);
     if (id > s->flow_last) s->flow_last = id;
+    ENSURE(s->flow_last >= id);
     return index;
 }
 
@@ -83,6 +87,7 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
                              .schedule = rec->schedule,
                              .slot_ms = rec->slot_ms};
     REQUIRE(rec->flow > s->flow_last);
+    REQUIRE(s->rules != 0); /* those of the batch, which the flow keeps */
     struct buf *encoded = &s->head_bytes;
     buf_clear(encoded);
     tlv_encode(&flow_head_desc, &head, encoded);
@@ -116,6 +121,7 @@ void flow_release_memory(struct flow *f) {
 }
 
 bool flow_release_some(struct flow *f, size_t bytes) {
+    REQUIRE(f->id == 0); /* it is gone: nobody looks into it */
     if (f->graph != &flow_graph_none) {
         struct flow_graph *web = flow_graph_own(f);
         if (!vec_release(&web->edges, bytes) || !lean_release(&web->names, bytes)) return false;
@@ -153,7 +159,8 @@ struct slice job_name(const struct job *j) {
     struct cursor c = cursor_of(job_text(j));
     uint64_t tag = cursor_varint(&c);
     struct slice name = cursor_str(&c);
-    ENSURE(tag == (1u << 1 | 1u) && !c.bad);
+    ENSURE(tag == (1u << 1 | 1u));
+    ENSURE(!c.bad);
     return name;
 }
 
@@ -169,6 +176,8 @@ struct names_ctx {
 
 static struct slice name_of(const void *ctx, uint32_t value) { /* value: ordinal + 1 */
     const struct names_ctx *names = ctx;
+    REQUIRE(value != 0);
+    REQUIRE(value <= names->flow->jobs.count);
     return job_name(job_at(names->state, names->flow->jobs.at[value - 1]));
 }
 
@@ -176,6 +185,7 @@ void flow_index_names(struct state *s, struct flow *f) {
     if (f->jobs.count < FLOW_INDEX_MIN) return;
     struct names_ctx ctx = {s, f};
     struct flow_graph *web = flow_graph_own(f);
+    REQUIRE(web->named <= f->jobs.count);
     lean_reserve(&web->names, f->jobs.count, name_of, &ctx);
     for (; web->named < f->jobs.count; web->named++)
         lean_put(&web->names, job_name(job_at(s, f->jobs.at[web->named])), web->named + 1, name_of, &ctx);
@@ -202,6 +212,9 @@ struct extra *job_extra(struct state *s, struct job *j) {
 
 static uint32_t place_job(struct state *s, uint32_t flow, uint32_t profile, const uint8_t *text) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(profile != 0);
+    REQUIRE(text != NULL);
+    REQUIRE(f->jobs.count < FIRST_CHILD_ORDINAL);
     uint32_t index = pool_alloc(&s->jobs);
     ENSURE(index != 0);
     struct job *j = job_at(s, index);
@@ -216,6 +229,7 @@ static uint32_t place_job(struct state *s, uint32_t flow, uint32_t profile, cons
         u32vec_lend(&f->jobs, &f->first_job, index);
     else
         u32vec_push(&f->jobs, index);
+    ENSURE(f->jobs.at[j->ordinal] == index);
     return index;
 }
 
@@ -241,6 +255,7 @@ uint32_t flow_make_job(struct state *s, uint32_t flow, uint32_t profile, const s
  * restart: `work_edge` counts on it. */
 static void add_edge(struct state *s, struct flow *f, uint32_t parent, uint32_t child) {
     struct job *p = job_at(s, f->jobs.at[parent]);
+    REQUIRE(p->part != PART_CHILD);
     struct vec *edges = &flow_graph_own(f)->edges;
     struct edge *edge = vec_push(edges);
     uint32_t position = edges->count; /* 1-based */
@@ -294,6 +309,9 @@ void flow_add_jobs(struct state *s, uint32_t flow, const struct tlv_list *profil
     uint8_t *text = arena_space(&f->arena, text_bytes);
     for (uint32_t i = 0; i < jobs->count; i++) {
         REQUIRE(list[i].profile < profiles->count);
+        REQUIRE(list[i].undo_profile <= profiles->count);
+        REQUIRE(list[i].child_profile <= profiles->count);
+        REQUIRE(list[i].runner_profile <= profiles->count);
         uint32_t index = place_job(s, flow, profile_index[list[i].profile], text);
         text = keep_at(text, list[i].raw);
         struct job *j = job_at(s, index);

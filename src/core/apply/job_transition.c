@@ -1,4 +1,37 @@
-/* job_transition.c: see job_transition.h. Everything here is part of apply: it makes no choice and cannot fail. */
+/* job_transition.c: every move of a job from one state to another. Part of apply: it makes no choice and cannot fail.
+ *
+ * A move is one call of job_move_linked. The table of job.c says whether it is allowed; around the change of `state`
+ * two functions keep everything that depends on the state in step:
+ *
+ *      leave(from)                     state = to                      enter(to)
+ *        counters of flow and shard      since, cause, link              counters
+ *        ready queue, dead letters                                       ready queue, question about a kept result
+ *                                                                        timer
+ *
+ * `link` belongs to the state: the queue (class) of a READY job, the run of a DISPATCHED or RUNNING one, the question
+ * of a HELD or CHECKING one, 0 for all others. A run goes along from DISPATCHED to RUNNING; everything else is taken
+ * off before the move.
+ *
+ * A worked example: b comes after a, and a has one retry.
+ *
+ *      SUBMITTED   job_judge(a): no open parent, job_advance: no delay, no question      a WAITING -> READY
+ *                  job_judge(b): one open parent, parents_open 1                         b WAITING
+ *      ASSIGNED    attempt_assign: a run is made and linked                              a READY -> DISPATCHED
+ *      STARTED                                                                           a DISPATCHED -> RUNNING
+ *      ENDED exit  the run is freed, job_spend: 1 of 1 retries used, due in 2 s          a RUNNING -> WAITING
+ *      DUE         job_advance: its time has come                                        a WAITING -> READY
+ *      …           the second attempt, likewise
+ *      ENDED ok    job_finish: a is put on its flow's list of work                       a RUNNING -> SUCCEEDED
+ *                  propagate.c visits the edge a -> b: job_parent_ended, parents_open 0  b WAITING -> READY
+ *
+ * Had the second attempt failed as well, a would be FAILED and a dead letter, and the same visit of the edge would have
+ * ended b: drag_down, FAILED with the cause `upstream` and a as its root.
+ *
+ * Guarantees: the counters by state, the ready queues, the timers, the dead-letter list and the bytes reserved in the
+ * journal follow from the states of all jobs at every record. A job that ends has its flow looked at before the record
+ * is through (propagate_push).
+ *
+ * Must not: look at a limit, a clock or a worker's session; walk over more than the edges of one job. */
 #include "job_transition.h"
 
 #include "attempt.h"
@@ -6,13 +39,13 @@
 #include "effects.h"
 #include "expand.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "memo.h"
 #include "mutant.h"
 #include "panic.h"
 #include "propagate.h"
 #include "question.h"
 #include "quota.h"
-#include "retention.h"
 #include "saga.h"
 #include "service.h"
 #include "timer.h"
@@ -35,7 +68,10 @@ static bool has_undo_under_way(const struct state *s, const struct job *j) {
 
 void dead_push(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
-    REQUIRE(j->next == 0 && j->prev == 0);
+    REQUIRE(job_state_is_terminal(j->state));
+    REQUIRE(!(j->flags & JOBF_DEAD));
+    REQUIRE(j->next == 0);
+    REQUIRE(j->prev == 0);
     j->flags |= JOBF_DEAD;
     j->prev = s->dead_tail;
     if (s->dead_tail)
@@ -52,6 +88,8 @@ void dead_remove(struct state *s, uint32_t index) {
     uint32_t flow = job_at(s, index)->flow;
     if (!(job_at(s, index)->flags & JOBF_DEAD)) return;
     dead_unlink(s, index);
+    REQUIRE(flow_at(s, flow)->dead_count > 0);
+    REQUIRE(s->dead_count > 0);
     flow_at(s, flow)->dead_count--;
     s->dead_count--;
     ended_dead_moved(s, flow);
@@ -60,6 +98,7 @@ void dead_remove(struct state *s, uint32_t index) {
 void dead_unlink(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     if (!(j->flags & JOBF_DEAD)) return;
+    REQUIRE(s->dead_head != 0);
     if (j->prev)
         job_at(s, j->prev)->next = j->next;
     else
@@ -70,6 +109,7 @@ void dead_unlink(struct state *s, uint32_t index) {
         s->dead_tail = j->prev;
     j->next = j->prev = 0;
     j->flags &= (uint8_t)~JOBF_DEAD;
+    ENSURE((s->dead_head == 0) == (s->dead_tail == 0));
 }
 
 static void enter(struct state *s, uint32_t index, const struct job *j) {
@@ -86,14 +126,22 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
 
 void job_enter(struct state *s, uint32_t index) {
     const struct job *j = job_at(s, index);
+    REQUIRE(j->flow != 0);
     s->reserved_bytes += reserve_of(s, j);
     enter(s, index, j);
 }
 
 static void leave(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
-    if (j->part != PART_CHILD) f->by_state[j->state]--;
-    if (has_undo_under_way(s, j)) flow_graph_own(f)->undo_active--;
+    REQUIRE(s->by_state[j->state] > 0);
+    if (j->part != PART_CHILD) {
+        REQUIRE(f->by_state[j->state] > 0);
+        f->by_state[j->state]--;
+    }
+    if (has_undo_under_way(s, j)) {
+        REQUIRE(f->graph->undo_active > 0);
+        flow_graph_own(f)->undo_active--;
+    }
     s->by_state[j->state]--;
     if (j->extra) memo_unask(s, j);
     if (j->state == JOB_READY)
@@ -110,16 +158,21 @@ static void count_open(struct state *s, const struct job *j, int sign) {
     quota_count_job(s, j, sign);
 }
 
-void job_spend(struct state *s, struct job *j) {
-    s->reserved_bytes -= reserve_of(s, j);
-    j->used++;
+/* What its attempts may need of the journal follows from how many of them are used up. */
+static void set_used(struct state *s, struct job *j, uint16_t used) {
+    uint64_t reserve = reserve_of(s, j);
+    REQUIRE(s->reserved_bytes >= reserve);
+    s->reserved_bytes -= reserve;
+    j->used = used;
     s->reserved_bytes += reserve_of(s, j);
 }
 
+void job_spend(struct state *s, struct job *j) {
+    set_used(s, j, (uint16_t)(j->used + 1u));
+}
+
 void job_forgive(struct state *s, struct job *j) {
-    s->reserved_bytes -= reserve_of(s, j);
-    j->used = 0;
-    s->reserved_bytes += reserve_of(s, j);
+    set_used(s, j, 0);
 }
 
 void job_move(struct state *s, uint32_t index, enum job_state to, enum job_cause cause) {
@@ -131,6 +184,7 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     struct job *j = job_at(s, index);
     enum job_state from = j->state;
     REQUIRE(job_may_move(from, to));
+    REQUIRE((link != 0) == job_state_is_active(to)); /* a run goes along; a question is opened in its state */
     bool is_end = job_state_is_terminal(to) && !job_state_is_terminal(from);
     bool is_return = job_state_is_terminal(from) && !job_state_is_terminal(to);
     /* An attempt was over before anybody heard of it. All that follows from its end happens now. */
@@ -175,6 +229,8 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
 
 void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash) {
     struct job *j = job_at(s, index);
+    REQUIRE(j->link == 0 || j->state == JOB_READY); /* its attempt or question is gone */
+    REQUIRE(result_hash.len == 0 || result_hash.len == 32);
     if (result.len || result_hash.len) {
         struct arena *arena = &flow_at(s, j->flow)->arena;
         struct extra *x = job_extra(s, j);
@@ -251,6 +307,8 @@ static bool has_not_started(const struct job *j) {
 
 static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32_t root) {
     struct job *j = job_at(s, index);
+    REQUIRE(job_state_is_terminal(to));
+    REQUIRE(!job_state_is_active(j->state));
     if (j->state == JOB_HELD) question_close(s, j);
     j->root = root;
     job_finish(s, index, to, CAUSE_UPSTREAM);
@@ -258,6 +316,7 @@ static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32
 
 void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
     struct job *j = job_at(s, index);
+    REQUIRE(job_state_is_terminal(parent));
     if (!has_not_started(j)) return;
     enum job_state end = upstream_end(job_options(s, j), parent);
     if (end != JOB_WAITING) {
@@ -357,8 +416,11 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
 
 void job_reset(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
-    REQUIRE(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED);
+    REQUIRE(job_state_is_terminal(j->state));
+    REQUIRE(j->state != JOB_SUCCEEDED);
     REQUIRE(!(j->flags & JOBF_UNTOLD));
+    REQUIRE(j->link == 0);
+    REQUIRE(j->part == PART_NONE || j->part == PART_CHILD); /* a foreach job that is over waits for no children */
     j->used = 0;
     j->gates = 0;
     j->root = NO_ORDINAL;
@@ -389,7 +451,8 @@ void job_reset(struct state *s, uint32_t index) {
 
 void job_quarantine_late(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
-    REQUIRE(j->state == JOB_SUCCEEDED && !(j->flags & JOBF_UNTOLD));
+    REQUIRE(j->state == JOB_SUCCEEDED);
+    REQUIRE(!(j->flags & JOBF_UNTOLD));
     j->flags |= JOBF_LATE;
     memo_taint(s, j);
     job_finish(s, index, JOB_QUARANTINED, CAUSE_VERDICT);

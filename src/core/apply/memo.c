@@ -59,6 +59,8 @@ static void free_if_unused(struct state *s, uint32_t index) {
     struct memo *m = memo_at(s, index);
     if (m->refs || memo_has_entry(m)) return;
     REQUIRE(m->waiting.head == 0);
+    REQUIRE(m->waiting.tail == 0);
+    REQUIRE(m->timer == 0);
     index_del(&s->memo_by_key, bytes_slice(m->key), index);
     memo_release_memory(m);
     pool_free(&s->memos, index);
@@ -76,6 +78,8 @@ void memo_release_memory(struct memo *m) {
 static void append(struct state *s, struct memo_list *list, uint32_t index) {
     struct memo_job *x = memo_job_at(s, index);
     REQUIRE(!x->is_listed);
+    REQUIRE(x->next == 0);
+    REQUIRE((list->head == 0) == (list->tail == 0));
     x->is_listed = true;
     x->prev = list->tail;
     if (list->tail)
@@ -120,6 +124,7 @@ void memo_unask(struct state *s, const struct job *j) {
 }
 
 static void move_to(struct state *s, uint32_t job, struct memo_list *list) {
+    REQUIRE(job_at(s, job)->state == JOB_READY);
     uint32_t index = extra_at(s, job_at(s, job)->extra)->memo;
     unlink_job(s, index);
     append(s, list, index);
@@ -149,7 +154,8 @@ static void wake(struct state *s, struct memo *m) {
 
 void memo_name(struct state *s, uint32_t job, struct slice key, bool is_rendered) {
     struct job *j = job_at(s, job);
-    REQUIRE(j->state != JOB_READY && j->state != JOB_SUCCEEDED);
+    REQUIRE(j->state != JOB_READY);
+    REQUIRE(j->state != JOB_SUCCEEDED);
     struct extra *x = job_extra(s, j);
     uint32_t memo = memo_take(s, flow_at(s, j->flow)->tenant, key);
     memo_at(s, memo)->refs++;
@@ -164,6 +170,7 @@ void memo_unname(struct state *s, uint32_t job) {
     struct memo_job *x = of_job(s, j);
     if (x == NULL) return;
     uint32_t memo = x->memo;
+    REQUIRE(memo_at(s, memo)->refs > 0);
     memo_unask(s, j);
     pool_free(&s->memo_jobs, extra_at(s, j->extra)->memo);
     extra_at(s, j->extra)->memo = 0;
@@ -194,8 +201,11 @@ static void clear_entry(struct state *s, uint32_t index) {
     if (!memo_has_entry(m)) return;
     *(m->older ? &memo_at(s, m->older)->newer : &t->memo_oldest) = m->newer;
     *(m->newer ? &memo_at(s, m->newer)->older : &t->memo_newest) = m->older;
+    uint64_t cost = memo_cost(bytes_slice(m->result), bytes_slice(m->artifacts));
+    REQUIRE(t->memo_count > 0);
+    REQUIRE(t->memo_bytes >= cost);
     t->memo_count--;
-    t->memo_bytes -= memo_cost(bytes_slice(m->result), bytes_slice(m->artifacts));
+    t->memo_bytes -= cost;
     timer_set(s, TIMER_MEMO, index, (wall_time){TIME_NEVER});
     bytes_free(m->result);
     bytes_free(m->result_hash);
@@ -209,6 +219,7 @@ static void set_entry(struct state *s, uint32_t index, struct job_ref from, wall
                       struct slice result_hash, struct slice artifacts) {
     struct memo *m = memo_at(s, index);
     struct tenant *t = tenant_at(s, m->tenant);
+    REQUIRE(from.flow.v != 0);
     clear_entry(s, index);
     m->from = from;
     m->expires = expires;
@@ -224,6 +235,7 @@ static void set_entry(struct state *s, uint32_t index, struct job_ref from, wall
 }
 
 void memo_drop(struct state *s, uint32_t memo) {
+    REQUIRE(memo != 0);
     REQUIRE(memo_has_entry(memo_at(s, memo)));
     clear_entry(s, memo);
     free_if_unused(s, memo);
@@ -232,7 +244,8 @@ void memo_drop(struct state *s, uint32_t memo) {
 void memo_keep(struct state *s, uint32_t job, wall_time expires) {
     const struct job *j = job_at(s, job);
     const struct memo_job *x = of_job(s, j);
-    REQUIRE(x != NULL && x->from.flow.v == 0);
+    REQUIRE(x != NULL);
+    REQUIRE(x->from.flow.v == 0); /* a result that was given is not given on */
     REQUIRE(j->state == JOB_SUCCEEDED);
     const struct extra *e = extra_at(s, j->extra);
     memo_unask(s, j);
@@ -243,7 +256,8 @@ void memo_keep(struct state *s, uint32_t job, wall_time expires) {
 void memo_hit(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
     struct memo_job *x = of_job(s, j);
-    REQUIRE(x != NULL && j->state == JOB_READY);
+    REQUIRE(x != NULL);
+    REQUIRE(j->state == JOB_READY);
     const struct memo *m = memo_at(s, x->memo);
     REQUIRE(memo_has_entry(m));
     x->from = m->from;

@@ -1,4 +1,35 @@
-/* propagate.c: see propagate.h. */
+/* propagate.c: the consequences of a record, in bounded steps. See propagate.h for what they are.
+ *
+ * A flow that has something to do is on one of two lists, linked by flow.working:
+ *
+ *      fresh     flows that the present record touched; empty before and after every record
+ *      working   flows whose budget ran out; REC_CONTINUED takes the first of them back to `fresh`
+ *
+ * The cursor of a cascade is in the flow, as facts: `work` has the ordinals of jobs that ended and have not told all
+ * their children, oldest first; `work_head` is the first of them, `work_edge` counts the edges of it that are done.
+ *
+ * A worked example: a fails; b and c come after a, d after both.
+ *
+ *           a            record ENDED(a)                 work: [a]
+ *          / \           edge a -> b: b FAILED           work: [a b]
+ *         b   c          edge a -> c: c FAILED           work: [b c]     a has told all: UNTOLD is cleared
+ *          \ /           edge b -> d: d FAILED           work: [c]       d has no children: nothing to tell
+ *           d            edge c -> d: d has ended        work: []        the flow is over: check_end
+ *
+ * That is a breadth-first walk: each edge is visited once, in O(edges). The `budget` falls by one with every edge. If
+ * it were 2, the record would end after the second edge with work [b c], the flow would be settling, and
+ * the next pass would write CONTINUED. A snapshot taken in between has the same cursor, so a restart goes on there.
+ *
+ * A sweep is the other kind of cursor: one pass over all jobs of a flow by ordinal (`sweep`, `sweep_next`), for cancel,
+ * rerun, retry, resume, unwinding and forgetting.
+ *
+ * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations and the end of the
+ * flow; last the flows that a fatal failure unwinds, when no cascade of the record is left in any flow.
+ *
+ * Guarantees: a child hears of the end of each parent exactly once; a record takes at most STEP_JOBS_MAX steps; live
+ * and replay visit in the same order, because the order follows from facts alone.
+ *
+ * Must not: recurse. A cascade over a million jobs uses the stack of one. */
 #include "propagate.h"
 
 #include <string.h>
@@ -7,10 +38,10 @@
 #include "effects.h"
 #include "expand.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "job_transition.h"
-#include "limit.h"
 #include "panic.h"
-#include "retention.h"
+#include "rules.h"
 #include "saga.h"
 #include "schedule.h"
 #include "service.h"
@@ -23,6 +54,8 @@ static bool has_work(const struct state *s, const struct flow *f) {
 void propagate_touch(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->is_working) return;
+    REQUIRE(f->id != 0);
+    REQUIRE((s->fresh_head == 0) == (s->fresh_tail == 0));
     f->is_working = true;
     f->working = 0;
     if (s->fresh_tail)
@@ -47,6 +80,8 @@ static void use_room_again(struct flow_graph *w) {
 
 void propagate_push(struct state *s, struct job *j) {
     struct flow *f = flow_at(s, j->flow);
+    REQUIRE(job_state_is_terminal(j->state));
+    REQUIRE(j->part != PART_CHILD); /* it has no edges: expand_child_ended hears of its end */
     bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
@@ -55,11 +90,15 @@ void propagate_push(struct state *s, struct job *j) {
         u32vec_push(&web->work, j->ordinal);
     }
     propagate_touch(s, j->flow);
+    ENSURE(f->is_working);
 }
 
 void propagate_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t root, uint32_t confirm_ms) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->sweep == SWEEP_NONE || sweep == SWEEP_CANCEL);
+    REQUIRE(sweep != SWEEP_NONE);
+    REQUIRE((unsigned)sweep < SWEEP_COUNT);
+    REQUIRE(!flow_is_leaving(f));
     f->sweep = (uint8_t)sweep;
     f->sweep_next = 0;
     f->sweep_root = root;
@@ -71,6 +110,7 @@ void propagate_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t 
 
 static void tell_foreign(struct state *s, const struct flow *f, const struct job *parent,
                          const struct foreign_edge *edge) {
+                             REQUIRE(edge->parent == parent->ordinal);
     uint32_t child_flow = flow_find(s, (flow_id){edge->child_flow});
     if (child_flow == 0) return; /* it is leaving, and its sweep has not come to the edge yet */
     struct flow *other = flow_at(s, child_flow);
@@ -102,6 +142,7 @@ static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
     if (parent->flags & JOBF_FOREIGN) tell_all_foreign(s, flow, parent);
     parent->flags &= (uint8_t) ~(JOBF_UNTOLD | JOBF_LATE);
     struct flow_graph *web = flow_graph_own(f);
+    REQUIRE(web->work.at[web->work_head] == parent->ordinal);
     web->work_head++;
     web->work_edge = 0;
     web->work_at = 0;
@@ -112,13 +153,18 @@ static void finish_telling(struct state *s, uint32_t flow, struct job *parent) {
 static void tell_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     struct flow_graph *web = flow_graph_own(f);
+    REQUIRE(web->work_head < web->work.count);
     struct job *parent = job_at(s, f->jobs.at[web->work.at[web->work_head]]);
+    REQUIRE(parent->flags & JOBF_UNTOLD);
     if (parent->last_child == 0 || is_swept(f)) {
         finish_telling(s, flow, parent);
         return;
     }
     if (web->work_at == 0) web->work_at = ((struct edge *)vec_at(&web->edges, parent->last_child - 1))->next;
     struct edge edge = *(struct edge *)vec_at(&web->edges, web->work_at - 1);
+    ENSURE(edge.child > parent->ordinal); /* ordinals are a topological order */
+    ENSURE(edge.child < f->jobs.count);
+    ENSURE(edge.next != 0);
     bool was_last = web->work_at == parent->last_child;
     web->work_edge++;
     web->work_at = edge.next;
@@ -159,6 +205,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
 
 static void sweep_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(f->sweep != SWEEP_NONE);
     if (flow_is_leaving(f)) {
         flow_shed_job(s, flow);
         return;
@@ -192,6 +239,7 @@ static void count_end(struct state *s, const struct flow *f) {
 
 static void check_end(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(!flow_is_leaving(f));
     enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
     /* a version of a service leaves when the service says so */
     bool may_leave = state != FLOW_RUNNING && !f->of_service;
@@ -206,6 +254,8 @@ static void check_end(struct state *s, uint32_t flow) {
     emit_event(s, &event);
     if (f->schedule) schedule_flow_moved(s, f->schedule, state);
     if (state == FLOW_RUNNING) ended_leave(s, flow);
+    ENSURE(f->state != FLOW_RUNNING || f->ended == ENDED_NO);
+    ENSURE(f->flow_list != FLOW_LIST_NONE);
 }
 
 /* ---- around a record ---- */
@@ -218,6 +268,8 @@ void propagate_begin(struct state *s) {
 }
 
 static void wait_for_continue(struct state *s, uint32_t flow) {
+    REQUIRE(flow_at(s, flow)->is_working);
+    REQUIRE((s->working_head == 0) == (s->working_tail == 0));
     flow_at(s, flow)->working = 0;
     if (s->working_tail)
         flow_at(s, s->working_tail)->working = flow;
@@ -243,6 +295,7 @@ static void propagate_on(struct state *s, uint32_t flow) {
 /* A flow has no cascade and no sweep left. */
 static void settled(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(f->is_working);
     if (flow_is_leaving(f)) {
         f->is_working = false;
         flow_free(s, flow);
@@ -291,11 +344,13 @@ void propagate_end(struct state *s) {
         propagate_touch(s, flow);
         propagate_through(s);
     }
+    ENSURE(s->budget <= STEP_JOBS_MAX); /* it never fell below nothing */
 }
 
 void propagate_continue(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(f->is_working);
+    REQUIRE(s->working_head != 0);
     uint32_t before = 0;
     for (uint32_t i = s->working_head; i != flow; i = flow_at(s, i)->working) {
         REQUIRE(i != 0);
@@ -312,6 +367,7 @@ void propagate_continue(struct state *s, uint32_t flow) {
 
 void propagate_restore(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(!f->is_working);
     if (!has_work(s, f) && f->unwinding != UNWIND_DUE) return;
     if (f->graph->work_edge) {
         struct flow_graph *web = flow_graph_own(f);

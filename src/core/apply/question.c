@@ -1,4 +1,25 @@
-/* question.c: see question.h. */
+/* question.c: questions that a job stands before, and what verdicts do. See question.h.
+ *
+ * A job passes its gates in a fixed order (gates_in_order): condition, expansion, render, policy, approval, external.
+ * One question is open at a time; a yes sets the bit of its gate in job.gates and job_advance looks for the next one.
+ * The output gate comes after the run, in state CHECKING.
+ *
+ * A worked example: a job with a policy gate and an approval by two people.
+ *
+ *      its parents are done      WAITING -> HELD      question 8, policy, revision 1
+ *      verdict AGAIN at 12:00    HELD                 question 8, revision 2: an answer to revision 1 is stale
+ *      verdict CONSTRAIN         HELD                 gates {policy}, constraints kept; question 9, approval
+ *      verdict ALLOW by ann      HELD                 1 of 2 voices
+ *      verdict ALLOW by bob      HELD -> READY        gates {policy approval}
+ *      the policy changes        READY                its permission has lapsed: at its turn REVOKED, not ASSIGNED
+ *      REVOKED                   READY -> HELD        gates {}; question 10, policy
+ *      verdict DENY              HELD -> DENIED       a dead letter, with the reason
+ *
+ * Guarantees: job and question point at each other while the question is open; ids rise and are never reused; a closed
+ * question has no timer. An open question costs no worker slot.
+ *
+ * Must not: judge an answer. Whether a verdict fits its question, its revision and its hash is decided before
+ * (decide_people.c). */
 #include "question.h"
 
 #include "attempt_notes.h"
@@ -14,6 +35,7 @@
 #include "timer.h"
 
 struct slice question_hash(const struct state *s, const struct question *q, struct arena *arena) {
+    REQUIRE(q->id != 0); /* it is open */
     const struct job *j = job_at(s, q->job);
     const struct extra *x = j->extra ? extra_at(s, j->extra) : NULL;
     if (q->gate == GATE_OUTPUT) return x ? x->result_hash : slice_of(NULL, 0);
@@ -47,6 +69,7 @@ bool question_is_soft(const struct state *s, const struct job *j, enum gate gate
 }
 
 struct question_effect question_effect_of(const struct state *s, const struct question *q) {
+    REQUIRE(q->gate < GATE_COUNT);
     return (struct question_effect){
         .question = {q->id}, .revision = q->revision, .gate = q->gate, .job = job_ref_of(s, job_at(s, q->job))};
 }
@@ -56,6 +79,7 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     const struct options *o = job_options(s, j);
     REQUIRE(j->state == (gate == GATE_OUTPUT ? JOB_CHECKING : JOB_HELD));
     REQUIRE(j->link == 0);
+    REQUIRE((unsigned)gate < GATE_COUNT);
     uint32_t index = pool_alloc(&s->questions);
     ENSURE(index != 0);
     struct question *q = question_at(s, index);
@@ -74,6 +98,7 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
     map_put(&s->question_by_id, q->id, index);
     question_link(s, index);
     timer_set(s, TIMER_QUESTION, index, question_due(s, q));
+    ENSURE(q->deadline.ms >= s->now.ms);
     if (gate == GATE_SERVICE) return; /* nobody outside is asked */
     struct question_effect effect = question_effect_of(s, q);
     emit_question(s, &effect);
@@ -81,6 +106,8 @@ void question_open(struct state *s, uint32_t job, enum gate gate) {
 
 void question_link(struct state *s, uint32_t index) {
     struct question *q = question_at(s, index);
+    REQUIRE(q->id != 0);
+    REQUIRE((s->question_head == 0) == (s->question_tail == 0));
     REQUIRE(!s->question_tail || question_at(s, s->question_tail)->id < q->id);
     q->prev = s->question_tail;
     q->next = 0;
@@ -89,6 +116,7 @@ void question_link(struct state *s, uint32_t index) {
 }
 
 static void unlink_question(struct state *s, const struct question *q) {
+    REQUIRE(s->question_head != 0);
     *(q->prev ? &question_at(s, q->prev)->next : &s->question_head) = q->next;
     *(q->next ? &question_at(s, q->next)->prev : &s->question_tail) = q->prev;
 }
@@ -97,6 +125,7 @@ void question_close(struct state *s, struct job *j) {
     REQUIRE(j->state == JOB_HELD || j->state == JOB_CHECKING);
     REQUIRE(j->link != 0);
     struct question *q = question_at(s, j->link);
+    REQUIRE(job_at(s, q->job) == j);
     uint32_t deployer = q->gate == GATE_SERVICE ? q->job : 0;
     timer_set(s, TIMER_QUESTION, j->link, (wall_time){TIME_NEVER});
     map_del(&s->question_by_id, q->id);
@@ -156,6 +185,7 @@ static void keep_payload(struct state *s, uint32_t job, enum gate gate, const st
 }
 
 static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec_verdict *rec) {
+    REQUIRE(job_at(s, job)->link == 0); /* the question is closed */
     enum job_cause cause = rec->head.principal.len ? CAUSE_VERDICT : CAUSE_NO_VERDICT;
     if (gate == GATE_SERVICE) {
         note_verdict(s, job_at(s, job), rec->trouble);
@@ -172,6 +202,8 @@ static void deny(struct state *s, uint32_t job, enum gate gate, const struct rec
 
 static void pass(struct state *s, uint32_t job, enum gate gate) {
     struct job *j = job_at(s, job);
+    REQUIRE(gate != GATE_SERVICE); /* health is its worker's word */
+    REQUIRE(gate != GATE_EXPANSION); /* items come by expand_answer */
     if (gate == GATE_OUTPUT) {
         job_finish(s, job, JOB_SUCCEEDED, CAUSE_NONE);
         return;
@@ -195,6 +227,8 @@ void question_answer(struct state *s, uint32_t index, const struct rec_verdict *
     struct question *q = question_at(s, index);
     uint32_t job = q->job;
     struct job *j = job_at(s, job);
+    REQUIRE(q->id == rec->question);
+    REQUIRE(j->link == index);
     enum gate gate = q->gate;
     switch ((enum verdict)rec->verdict) {
     case VERDICT_AGAIN: ask_again(s, index, rec->again_ms); return;

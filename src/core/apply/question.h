@@ -7,9 +7,9 @@
 
 /* Asks; the job is HELD (or CHECKING, for GATE_OUTPUT) and links to the question. */
 void question_open(struct state *s, uint32_t job, enum gate gate);
-/* Takes the job's open question away unanswered. */
 /* Ids rise, so the list of all is in their order. */
 void question_link(struct state *s, uint32_t index);
+/* Takes the job's open question away unanswered. */
 void question_close(struct state *s, struct job *j);
 void question_answer(struct state *s, uint32_t question, const struct rec_verdict *rec);
 

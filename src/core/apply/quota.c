@@ -18,7 +18,8 @@ static struct slice quota_text(const void *ctx, uint32_t value) {
 
 static struct slice make_text(uint8_t at[HEAD_BYTES + NAME_BYTES_MAX], uint32_t tenant, enum limit_kind kind,
                               struct slice name) {
-    REQUIRE(name.len > 0 && name.len <= NAME_BYTES_MAX);
+    REQUIRE(name.len > 0);
+    REQUIRE(name.len <= NAME_BYTES_MAX);
     memcpy(at, &tenant, 4);
     at[4] = (uint8_t)kind;
     memcpy(at + HEAD_BYTES, name.ptr, name.len);
@@ -46,6 +47,7 @@ uint32_t quota_take(struct state *s, uint32_t tenant, enum limit_kind kind, stru
 
 struct slice quota_name(const struct quota *q) {
     struct slice text = bytes_slice(q->text);
+    ENSURE(text.len > HEAD_BYTES);
     return slice_of(text.ptr + HEAD_BYTES, text.len - HEAD_BYTES);
 }
 
@@ -53,7 +55,8 @@ struct slice quota_name(const struct quota *q) {
 static void free_if_unused(struct state *s, uint32_t index) {
     struct quota *q = quota_at(s, index);
     if (q->is_set || q->refs) return;
-    ENSURE(q->taken == 0 && q->waiting == 0);
+    ENSURE(q->taken == 0 || MUTANT(key_not_returned));
+    ENSURE(q->waiting == 0);
     timer_set(s, TIMER_QUOTA, index, (wall_time){TIME_NEVER});
     index_del(&s->quota_by_text, bytes_slice(q->text), index);
     bytes_free(q->text);
@@ -66,6 +69,7 @@ static void free_if_unused(struct state *s, uint32_t index) {
 uint64_t quota_level(const struct quota *q, wall_time now) {
     uint64_t full = q->burst * TOKEN;
     if (q->kind != LIMIT_RATE || !q->is_set || now.ms <= q->filled.ms) return q->level;
+    REQUIRE(q->rate_milli > 0);
     uint64_t lacking = full > q->level ? full - q->level : 0;
     uint64_t rate = MUTANT(rate_refilled_twice) ? q->rate_milli * 2 : q->rate_milli;
     uint64_t elapsed_ms = (uint64_t)(now.ms - q->filled.ms);
@@ -88,6 +92,7 @@ static void fill(struct quota *q, wall_time now) {
 /* ---- setting ---- */
 
 static void set_rate(struct quota *q, const struct rec_limit *rec, wall_time now) {
+    REQUIRE(quota_rate_is_sound(rec->rate_milli, rec->burst));
     bool was_set = q->is_set;
     if (was_set) fill(q, now);
     q->rate_milli = rec->rate_milli;
@@ -114,6 +119,7 @@ static void set_tenant(struct tenant *t, const struct rec_limit *rec) {
 }
 
 void quota_set(struct state *s, uint32_t tenant, const struct rec_limit *rec) {
+    REQUIRE(tenant != 0);
     if (rec->kind == LIMIT_TENANT) {
         set_tenant(tenant_at(s, tenant), rec);
         return;
@@ -140,6 +146,7 @@ void quota_ref(struct state *s, struct profile *p) {
     const enum limit_kind kinds[] = {LIMIT_KEY, LIMIT_RATE};
     uint32_t most = lists[0]->count + lists[1]->count;
     if (most == 0) return;
+    REQUIRE(p->quota_count == 0);
     p->quotas = ARENA_ARRAY(&p->arena, uint32_t, most);
     for (uint32_t k = 0; k < 2; k++) {
         const struct name_item *items = lists[k]->at;
@@ -150,6 +157,7 @@ void quota_ref(struct state *s, struct profile *p) {
             p->quotas[p->quota_count++] = index;
         }
     }
+    ENSURE(p->quota_count <= most);
 }
 
 void quota_unref(struct state *s, struct profile *p) {
@@ -180,7 +188,8 @@ void quota_count_run(struct state *s, const struct job *j, int sign) {
 void quota_count_job(struct state *s, const struct job *j, int sign) {
     struct tenant *t = tenant_at(s, flow_at(s, j->flow)->tenant);
     uint64_t bytes = j->part == PART_CHILD ? 0 : job_text(j).len; /* a child has the message of its foreach job */
-    REQUIRE(sign > 0 || (t->queued > 0 && t->queued_bytes >= bytes));
+    REQUIRE(sign > 0 || t->queued > 0);
+    REQUIRE(sign > 0 || t->queued_bytes >= bytes);
     t->queued += (uint64_t)(int64_t)sign;
     t->queued_bytes += (uint64_t)(int64_t)sign * bytes;
 }
@@ -199,6 +208,7 @@ void quota_spend(struct state *s, const struct job *j) {
 /* ---- holding ---- */
 
 static bool key_is_taken(const struct quota *q) {
+    REQUIRE(q->kind == LIMIT_KEY);
     uint64_t width = quota_width(q);
     if (MUTANT(limit_off_by_one)) width++;
     return q->taken >= width;
@@ -213,6 +223,7 @@ bool quota_holds(const struct state *s, const struct class_ *c, wall_time now, s
         }
         if (q->kind == LIMIT_RATE && q->is_set && quota_level(q, now) < TOKEN) {
             *ret = (struct hold){LIMIT_RATE, c->quotas[i], next_token(q)};
+            ENSURE(ret->until.ms > now.ms);
             return true;
         }
     }

@@ -12,7 +12,6 @@
 #ifndef REEVE_QUOTA_H
 #define REEVE_QUOTA_H
 
-#include "limit.h"
 #include "state.h"
 
 #define TOKEN 1000000u /* millionths */
@@ -47,11 +46,6 @@ struct hold {
 };
 /* True when no job of the class may be assigned at `now`, and the first reason: keys, rates, the tenant. */
 bool quota_holds(const struct state *s, const struct class_ *c, wall_time now, struct hold *ret);
-
-/* Flows in memory that one tenant may have, at least one. */
-static inline uint64_t quota_flows_max(const struct limits *l) {
-    return ((uint64_t)l->flows_max * (uint64_t)l->flows_tenant_share + 99) / 100;
-}
 
 static inline uint32_t quota_width(const struct quota *q) {
     return q->is_set ? q->width : KEY_WIDTH_UNSET;

@@ -18,6 +18,7 @@ uint32_t tenant_find(const struct state *s, struct slice name) {
 }
 
 uint32_t tenant_take(struct state *s, struct slice name) {
+    REQUIRE(name.len > 0);
     uint32_t index = tenant_find(s, name);
     s->tenant_recent = index;
     if (index) return index;
@@ -40,6 +41,7 @@ uint32_t pool_find(const struct state *s, struct slice name) {
 }
 
 uint32_t pool_take(struct state *s, struct slice name) {
+    REQUIRE(name.len > 0);
     uint32_t index = pool_find(s, name);
     if (index) return index;
     index = pool_alloc(&s->pools);
@@ -83,6 +85,7 @@ static void topic_forget(struct state *s, uint32_t index) {
 }
 
 void topic_apply(struct state *s, struct slice record, const struct rec_topic *rec) {
+    REQUIRE(rec->name.len > 0);
     uint32_t index = topic_find(s, rec->name);
     s->placement++;
     if (rec->pools.count == 0) {
@@ -104,6 +107,7 @@ void topic_apply(struct state *s, struct slice record, const struct rec_topic *r
     enum err e = tlv_decode(record_desc(REC_TOPIC), bytes_slice(t->record), TLV_STRICT, &t->arena, &own, NULL);
     ENSURE(e == ERR_OK);
     t->pools = own.pools;
+    ENSURE(t->pools.count > 0); /* a topic that leads nowhere is not there */
 }
 
 /* ---- workers ---- */
@@ -132,6 +136,7 @@ static void recount_resources(struct state *s, struct worker *w) {
 }
 
 uint32_t worker_apply(struct state *s, const struct rec_worker *rec, uint32_t number) {
+    REQUIRE(rec->worker.len > 0);
     uint32_t index = worker_find(s, rec->worker);
     if (index == 0) {
         index = pool_alloc(&s->workers);
@@ -155,12 +160,16 @@ uint32_t worker_apply(struct state *s, const struct rec_worker *rec, uint32_t nu
     w->incarnation = own.incarnation;
     recount_resources(s, w);
     s->placement++;
+    ENSURE(w->number != 0);
+    ENSURE(w->number <= s->worker_last);
     return index;
 }
 
 void worker_forget(struct state *s, uint32_t index) {
     struct worker *w = worker_at(s, index);
-    REQUIRE(w->active == 0 && w->first == 0);
+    REQUIRE(w->id != NULL);
+    REQUIRE(w->active == 0);
+    REQUIRE(w->first == 0);
     index_del(&s->worker_by_id, bytes_slice(w->id), index);
     s->worker_recent = 0;
     map_del(&s->worker_by_number, w->number);
@@ -192,6 +201,8 @@ uint32_t key_find(const struct state *s, uint32_t tenant, struct slice key, stru
 void key_add(struct state *s, uint32_t tenant, struct slice key, struct slice hash, uint64_t flow, uint32_t job_count,
              wall_time expires) {
     REQUIRE(hash.len == 32);
+    REQUIRE(tenant != 0);
+    REQUIRE(key.len > 0);
     uint32_t index = pool_alloc(&s->keys);
     ENSURE(index != 0);
     struct key *k = key_at(s, index);
@@ -205,6 +216,7 @@ void key_add(struct state *s, uint32_t tenant, struct slice key, struct slice ha
 
 void key_forget(struct state *s, uint32_t index) {
     struct key *k = key_at(s, index);
+    REQUIRE(k->text != NULL);
     timer_set(s, TIMER_KEY, index, (wall_time){TIME_NEVER});
     index_del(&s->key_by_text, bytes_slice(k->text), index);
     bytes_free(k->text);

@@ -1,4 +1,29 @@
-/* saga.c: see saga.h. */
+/* saga.c: compensations: entered, called for, run. See saga.h.
+ *
+ *      flow.unwinding
+ *        NONE           nothing has failed fatally
+ *        DUE            something has; the cascades of that record come first
+ *        STOPPING       a sweep calls off all jobs that are not over
+ *        COMPENSATING   all jobs are over; the entered compensations run, one at a time
+ *        DONE           the list is empty
+ *
+ * A worked example: reserve, charge and ship run one after the other; each but ship names a compensation.
+ *
+ *      ENDED reserve ok          entered [reserve]
+ *      ENDED charge ok           entered [reserve charge]
+ *      ENDED ship exit, fatal    ship FAILED; the flow unwinds: DUE, then STOPPING; nothing else is open
+ *                                COMPENSATING: job charge~undo is made and READY       entered [reserve]
+ *      ENDED charge~undo ok      job reserve~undo is made and READY                    entered []
+ *      ENDED reserve~undo exit   it is a dead letter; the unwinding goes on            DONE, the flow is FAILED
+ *
+ * A compensation is entered when an attempt ends well, before its output is judged and also while the flow unwinds: the
+ * effects are real, whatever becomes of the job. The journal bytes of its attempts are reserved by the job until it is
+ * entered, by the flow until its job is made, and then by that job.
+ *
+ * Guarantees: each compensation runs once, last entered first, one at a time, after all jobs of the flow are over. The
+ * next step follows from `unwinding` and `entered`, which are facts: a crash between any two records loses nothing.
+ *
+ * Must not: begin while a cascade of the same record is under way; it would call off jobs that the cascade ends. */
 #include "saga.h"
 
 #include "class.h"
@@ -6,10 +31,10 @@
 #include "expand.h"
 #include "flow.h"
 #include "job_transition.h"
-#include "limit.h"
 #include "mutant.h"
 #include "panic.h"
 #include "propagate.h"
+#include "rules.h"
 
 void saga_name(struct state *s, struct job *j, uint32_t undo_profile) {
     REQUIRE(undo_profile != 0);
@@ -33,7 +58,9 @@ void saga_restore(struct state *s, uint32_t flow) {
         flow_graph_own(f)->undo_bytes += bytes;
         /* jobs that stand in their state by now took the room along, as if nothing had been entered */
         bool stands = !job_state_is_terminal(j->state) && j->state != JOB_READY && !job_state_is_active(j->state);
-        if (stands) s->reserved_bytes -= bytes;
+        if (!stands) continue;
+        REQUIRE(s->reserved_bytes >= bytes);
+        s->reserved_bytes -= bytes;
     }
     if (f->state == FLOW_RUNNING) s->reserved_bytes += f->graph->undo_bytes;
 }
@@ -68,6 +95,7 @@ void saga_enter(struct state *s, struct job *j) {
 
 void saga_fail(struct state *s, uint32_t job) {
     const struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_terminal(j->state));
     struct flow *f = flow_at(s, j->flow);
     if (!job_is_dead_letter(j->state, j->cause) || f->unwinding != UNWIND_NONE) return;
     if (f->graph->entered.count == 0 && f->graph->undo_active == 0)
@@ -98,7 +126,10 @@ static struct slice undo_name(struct state *s, struct slice name) {
 /* A job like any other from here on; only its name, its message and its options tell. */
 static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(ordinal < f->jobs.count);
     const struct job *undone = job_at(s, f->jobs.at[ordinal]);
+    REQUIRE(undone->extra != 0);
+    REQUIRE(extra_at(s, undone->extra)->undo_profile != 0);
     struct rec_job spec;
     job_record(undone, &s->scratch, &spec);
     struct rec_job undo = {
@@ -113,12 +144,15 @@ static void compensate(struct state *s, uint32_t flow, uint32_t ordinal) {
 
 static uint32_t take_entered(const struct state *s, struct flow *f) {
     struct flow_graph *web = flow_graph_own(f);
+    REQUIRE(web->entered.count > 0);
     uint32_t at = MUTANT(compensation_order) ? 0 : web->entered.count - 1;
     uint32_t ordinal = web->entered.at[at];
     if (MUTANT(compensation_twice) && f->unwinding == UNWIND_STOPPING) return ordinal;
     for (uint32_t i = at + 1; i < web->entered.count; i++) web->entered.at[i - 1] = web->entered.at[i];
     web->entered.count--;
-    web->undo_bytes -= saga_undo_bytes(s, job_at(s, f->jobs.at[ordinal]));
+    uint64_t bytes = saga_undo_bytes(s, job_at(s, f->jobs.at[ordinal]));
+    REQUIRE(web->undo_bytes >= bytes);
+    web->undo_bytes -= bytes;
     return ordinal;
 }
 
@@ -134,6 +168,8 @@ void saga_next(struct state *s, uint32_t flow) {
     uint64_t before = f->graph->undo_bytes;
     uint32_t ordinal = take_entered(s, f);
     f->unwinding = UNWIND_COMPENSATING;
-    if (f->state == FLOW_RUNNING) s->reserved_bytes -= before - f->graph->undo_bytes; /* the new job has its own */
+    uint64_t bytes = before - f->graph->undo_bytes;
+    REQUIRE(f->state != FLOW_RUNNING || s->reserved_bytes >= bytes);
+    if (f->state == FLOW_RUNNING) s->reserved_bytes -= bytes; /* the new job has its own */
     compensate(s, flow, ordinal);
 }

@@ -28,6 +28,7 @@ uint32_t schedule_find(const struct state *s, uint32_t tenant, struct slice name
 
 struct slice schedule_name(const struct schedule *sc) {
     struct slice key = bytes_slice(sc->key);
+    ENSURE(key.len > 4);
     return slice_of(key.ptr + 4, key.len - 4);
 }
 
@@ -41,11 +42,13 @@ bool schedule_is_running(const struct state *s, const struct schedule *sc) {
 /* Something changed: the tick looks at the schedule and puts the timer off to when it next matters. */
 static void wake(struct state *s, uint32_t index) {
     const struct schedule *sc = schedule_at(s, index);
+    REQUIRE(sc->key != NULL);
     timer_set(s, TIMER_SCHEDULE, index, sc->paused ? (wall_time){TIME_NEVER} : s->now);
 }
 
 static void revise(struct state *s, uint32_t index, uint64_t revision) {
     struct schedule *sc = schedule_at(s, index);
+    REQUIRE(revision > sc->revision); /* LSNs rise */
     if (sc->revision) map_del(&s->schedule_by_revision, sc->revision);
     sc->revision = revision;
     map_put(&s->schedule_by_revision, revision, index);
@@ -57,6 +60,7 @@ static void note(struct schedule *sc, struct slot_note entry) {
         sc->notes.count--;
     }
     *(struct slot_note *)vec_push(&sc->notes) = entry;
+    ENSURE(sc->notes.count <= SCHEDULE_NOTES);
 }
 
 static void unlink_flow(struct state *s, const struct schedule *sc) {
@@ -65,6 +69,7 @@ static void unlink_flow(struct state *s, const struct schedule *sc) {
 }
 
 static void take_waiting(struct schedule *sc, uint32_t at) {
+    REQUIRE(at < sc->waiting.count);
     uint32_t left = sc->waiting.count - at - 1;
     if (left) memmove(vec_at(&sc->waiting, at), vec_at(&sc->waiting, at + 1), left * sizeof(struct slot_waiting));
     sc->waiting.count--;
@@ -96,6 +101,8 @@ static void adopt_record(struct state *s, struct schedule *sc) {
     const struct rec_job *jobs = r.jobs.at;
     const struct options *sets = r.profiles.at;
     for (uint32_t i = 0; i < r.jobs.count; i++) {
+        REQUIRE(jobs[i].profile < r.profiles.count);
+        REQUIRE(jobs[i].undo_profile <= r.profiles.count);
         sc->job_bytes += jobs[i].raw.len;
         sc->question_count += jobs[i].body_hash.len != 0;
         sc->question_count += jobs[i].undo_hash.len != 0;
@@ -110,6 +117,8 @@ static void adopt_record(struct state *s, struct schedule *sc) {
 }
 
 static uint32_t make(struct state *s, uint32_t tenant, struct slice name) {
+    REQUIRE(tenant != 0);
+    REQUIRE(name.len > 0);
     uint32_t index = pool_alloc(&s->schedules);
     ENSURE(index != 0);
     struct schedule *sc = schedule_at(s, index);
@@ -152,6 +161,7 @@ void schedule_set(struct state *s, uint32_t tenant, const struct rec_schedule *r
 
 void schedule_remove(struct state *s, uint32_t index) {
     struct schedule *sc = schedule_at(s, index);
+    REQUIRE(sc->revision != 0);
     unlink_flow(s, sc);
     timer_set(s, TIMER_SCHEDULE, index, (wall_time){TIME_NEVER});
     index_del(&s->schedule_by_name, bytes_slice(sc->key), index);
@@ -213,6 +223,7 @@ void schedule_backfill(struct state *s, uint32_t index, const struct rec_schedul
 
 void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct rec_submitted *r) {
     REQUIRE(index != 0);
+    REQUIRE(r->fire < FIRE_COUNT);
     struct schedule *sc = schedule_at(s, index);
     if (r->fire == FIRE_SLOT) {
         REQUIRE(r->slot_ms > sc->after_ms);
@@ -234,6 +245,7 @@ void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct
 }
 
 void schedule_flow_moved(struct state *s, uint32_t index, enum flow_state state) {
+    REQUIRE(index != 0);
     struct schedule *sc = schedule_at(s, index);
     for (uint32_t i = 0; i < sc->notes.count; i++) {
         struct slot_note *n = vec_at(&sc->notes, i);
@@ -321,6 +333,7 @@ static enum err check_object(const struct state *s, const struct snap_schedule *
     FITS(tenant != 0, "a schedule of nobody");
     FITS(schedule_find(s, tenant, r->name, arena) == 0, "a schedule twice");
     FITS(o->revision != 0 && map_get(&s->schedule_by_revision, o->revision) == 0, "a revision twice");
+    FITS(o->revision <= s->lsn, "a revision of a record to come");
     FITS(o->notes.count <= SCHEDULE_NOTES, "too many notes");
     const struct snap_waiting *waiting = o->waiting.at;
     for (uint32_t i = 0; i < o->waiting.count; i++) FITS(waiting[i].fire < FIRE_COUNT, "a slot that waits for nothing");

@@ -6,13 +6,13 @@
 #include "class.h"
 #include "effects.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "job_transition.h"
 #include "mutant.h"
 #include "objects.h"
 #include "panic.h"
 #include "propagate.h"
 #include "question.h"
-#include "retention.h"
 #include "store.h"
 #include "utf8.h"
 
@@ -26,6 +26,7 @@ static struct slice service_key(const void *ctx, uint32_t value) {
 }
 
 static struct slice make_key(uint8_t at[4 + NAME_BYTES_MAX], uint32_t tenant, struct slice name) {
+    REQUIRE(name.len <= NAME_BYTES_MAX);
     memcpy(at, &tenant, 4); /* never leaves the process: byte order does not matter */
     memcpy(at + 4, name.ptr, name.len);
     return slice_of(at, 4 + name.len);
@@ -39,16 +40,21 @@ uint32_t service_find(const struct state *s, uint32_t tenant, struct slice name)
 
 struct slice service_name(const struct service *v) {
     struct slice key = bytes_slice(v->key);
+    ENSURE(key.len > 4);
     return slice_of(key.ptr + 4, key.len - 4);
 }
 
 uint32_t service_of_flow(const struct state *s, const struct flow *f) {
-    return f->of_service ? map_get(&s->service_by_flow, f->id) : 0;
+    if (!f->of_service) return 0;
+    uint32_t service = map_get(&s->service_by_flow, f->id);
+    ENSURE(service != 0);
+    return service;
 }
 
 uint32_t service_make(struct state *s, uint32_t tenant, struct slice name) {
     uint8_t at[4 + NAME_BYTES_MAX];
-    REQUIRE(name.len > 0 && name.len <= NAME_BYTES_MAX);
+    REQUIRE(tenant != 0);
+    REQUIRE(name.len > 0);
     struct slice key = make_key(at, tenant, name);
     uint32_t index = pool_alloc(&s->services);
     ENSURE(index != 0);
@@ -59,6 +65,9 @@ uint32_t service_make(struct state *s, uint32_t tenant, struct slice name) {
 
 static void service_free(struct state *s, uint32_t index) {
     struct service *v = service_at(s, index);
+    REQUIRE(v->flow_count == 0);
+    REQUIRE(v->current.flow == 0);
+    REQUIRE(v->deployer == 0);
     index_del(&s->service_by_name, bytes_slice(v->key), index);
     bytes_free(v->key);
     bytes_free(v->note);
@@ -68,12 +77,14 @@ static void service_free(struct state *s, uint32_t index) {
 
 void service_link(struct state *s, uint32_t service, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    REQUIRE(!f->of_service);
     f->of_service = true;
     map_put(&s->service_by_flow, f->id, service);
     service_at(s, service)->flow_count++;
 }
 
 static void unlink_flow(struct state *s, uint32_t service, uint32_t flow) {
+    REQUIRE(service_at(s, service)->flow_count > 0);
     map_del(&s->service_by_flow, flow_at(s, flow)->id);
     service_at(s, service)->flow_count--;
 }
@@ -81,7 +92,10 @@ static void unlink_flow(struct state *s, uint32_t service, uint32_t flow) {
 /* ---- which version runs ---- */
 
 static uint32_t runner_of(const struct state *s, uint32_t flow) {
-    return flow_at(s, flow)->jobs.at[SERVICE_RUNNER];
+    const struct flow *f = flow_at(s, flow);
+    REQUIRE(f->of_service);
+    REQUIRE(f->jobs.count == 1); /* a version is a flow of one job */
+    return f->jobs.at[SERVICE_RUNNER];
 }
 
 static bool is_over(const struct state *s, uint32_t flow) {
@@ -97,6 +111,7 @@ static void stop(struct state *s, uint32_t flow) {
 
 /* A version that is not to come back. Only one that a worker still holds is waited for. */
 static void retire(struct state *s, struct service *v, uint32_t flow) {
+    REQUIRE(flow != 0);
     flow_at(s, flow)->more = false;
     stop(s, flow);
     if (!is_over(s, flow)) v->retiring = flow;
@@ -129,6 +144,7 @@ static void go_on(struct state *s, struct service *v) {
 
 /* A version is a flow of one job: it leaves at once. */
 static void forget(struct state *s, uint32_t flow) {
+    REQUIRE(!flow_at(s, flow)->is_working);
     flow_hide(s, flow);
     flow_at(s, flow)->sweep = SWEEP_FORGET;
     flow_shed_job(s, flow);
@@ -184,6 +200,8 @@ static void health_unknown(struct state *s, struct service *v) {
 
 static uint32_t make_version(struct state *s, uint32_t service, const struct job *j, const struct rec_job *rec) {
     const struct extra *x = extra_at(s, j->extra);
+    REQUIRE(x->runner_profile != 0);
+    REQUIRE(rec->service.len > 0);
     struct flow_head head;
     flow_head_get(flow_at(s, j->flow), &s->scratch, &head);
     head.name = rec->service;
@@ -207,6 +225,8 @@ static uint32_t make_version(struct state *s, uint32_t service, const struct job
 
 /* The newest wins. */
 static void replace(struct state *s, struct service *v) {
+    REQUIRE(v->deployer != 0);
+    REQUIRE(v->current.flow != 0);
     uint32_t job = v->deployer, flow = v->current.flow;
     v->deployer = 0;
     v->current = (struct version){0};
@@ -232,6 +252,7 @@ void service_deploy(struct state *s, uint32_t job) {
     v->desired = SERVICE_RUNNING;
     v->deployer = job;
     v->current = (struct version){make_version(s, index, j, &rec), ++v->version_last};
+    ENSURE(v->current.flow != v->previous.flow);
     health_unknown(s, v);
     go_on(s, v);
 }
@@ -247,6 +268,7 @@ static struct service *deployed_by(const struct state *s, uint32_t job, struct a
 void service_give_up(struct state *s, uint32_t job) {
     struct service *v = deployed_by(s, job, &s->scratch);
     if (v == NULL) return;
+    REQUIRE(v->current.flow != 0);
     uint32_t failed = v->current.flow;
     v->deployer = 0;
     v->current = v->previous;
@@ -262,6 +284,8 @@ void service_give_up(struct state *s, uint32_t job) {
 }
 
 static void accept(struct state *s, struct service *v) {
+    REQUIRE(v->healthy);
+    REQUIRE(v->deployer != 0);
     uint32_t job = v->deployer;
     v->deployer = 0;
     if (v->previous.flow) retire(s, v, v->previous.flow);
@@ -275,6 +299,7 @@ static void accept(struct state *s, struct service *v) {
 void service_health(struct state *s, uint32_t job, const struct rec_health *word) {
     bool healthy = word->healthy;
     const struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_active(j->state));
     struct service *v = service_at(s, service_of_flow(s, flow_at(s, j->flow)));
     if (v->current.flow != j->flow && !MUTANT(old_version_counts)) return;
     remark(v, word->port, word->note);
@@ -323,6 +348,7 @@ static bool was_fine(const struct state *s, const struct service *v, const struc
 
 void service_attempt_over(struct state *s, uint32_t job, enum stop_cause cause, enum outcome outcome) {
     struct job *j = job_at(s, job);
+    REQUIRE(j->link == 0);
     struct service *v = service_at(s, service_of_flow(s, flow_at(s, j->flow)));
     if (was_fine(s, v, j)) job_forgive(s, j);
     if (v->current.flow == j->flow) health_unknown(s, v);
@@ -342,6 +368,7 @@ void service_attempt_over(struct state *s, uint32_t job, enum stop_cause cause, 
 }
 
 void service_set(struct state *s, uint32_t index, enum service_desired desired) {
+    REQUIRE((unsigned)desired < SERVICE_DESIRED_COUNT);
     struct service *v = service_at(s, index);
     v->desired = (uint8_t)desired;
     if (desired != SERVICE_RUNNING && v->deployer) {

@@ -3,7 +3,6 @@
 
 #include "class.h"
 #include "flow.h"
-#include "limit.h"
 #include "memo.h"
 #include "panic.h"
 #include "schedule.h"

@@ -22,6 +22,7 @@ uint64_t item_cost(const struct store *t, const struct item *it) {
 
 static void count_item(struct state *s, const struct item *it) {
     struct space *p = space_at(&s->store, item_space(it));
+    REQUIRE(!p->is_dropped);
     struct tenant *tenant = tenant_at(s, p->tenant);
     p->items++;
     s->store.item_count++;
@@ -33,7 +34,9 @@ static void uncount_item(struct state *s, const struct item *it) {
     struct space *p = space_at(&s->store, item_space(it));
     struct tenant *tenant = tenant_at(s, p->tenant);
     uint64_t cost = item_cost(&s->store, it);
-    REQUIRE(p->items > 0 && s->store.item_count > 0 && tenant->store_keys > 0);
+    REQUIRE(p->items > 0);
+    REQUIRE(s->store.item_count > 0);
+    REQUIRE(tenant->store_keys > 0);
     REQUIRE(tenant->store_bytes >= cost);
     p->items--;
     s->store.item_count--;
@@ -44,6 +47,7 @@ static void uncount_item(struct state *s, const struct item *it) {
 /* ---- making and unmaking ---- */
 
 static uint32_t space_take(struct state *s, uint32_t tenant, uint64_t flow) {
+    REQUIRE(tenant != 0);
     struct store *t = &s->store;
     uint32_t space = space_find(t, tenant, flow);
     if (space) return space;
@@ -66,6 +70,7 @@ static void space_leave(struct state *s, uint32_t space) {
 static void item_empty(struct state *s, struct item *it) {
     if (it->kind == ITEM_TEXT) bytes_free(it->as.value);
     if (it->kind == ITEM_SET) {
+        REQUIRE(set_at(&s->store, it->as.set)->item != SET_DROPPED);
         set_at(&s->store, it->as.set)->item = SET_DROPPED;
         u32vec_push(&s->store.dropped_sets, it->as.set);
     }
@@ -103,6 +108,7 @@ static void item_forget(struct state *s, uint32_t index) {
 }
 
 static void make_set(struct state *s, uint32_t index) {
+    REQUIRE(item_at(&s->store, index)->kind == ITEM_NUMBER);
     uint32_t set = pool_alloc(&s->store.sets);
     ENSURE(set != 0);
     set_at(&s->store, set)->item = index;
@@ -126,6 +132,7 @@ static void changed(struct state *s, uint32_t tenant, uint64_t flow, struct slic
 static void set_value(struct state *s, uint32_t index, const struct rec_store_entry *e, uint64_t version) {
     struct item *it = item_at(&s->store, index);
     REQUIRE(e->kind != ITEM_SET);
+    REQUIRE(version > it->version); /* it rises with every change */
     item_empty(s, it);
     it->kind = e->kind;
     if (e->kind == ITEM_TEXT)
@@ -206,6 +213,7 @@ void store_drop_flow(struct state *s, uint64_t flow) {
     uint32_t space = map_get(&t->space_by_owner, flow);
     if (space == 0 || MUTANT(store_flow_kept)) return;
     struct space *p = space_at(t, space);
+    REQUIRE(!p->is_dropped);
     changed(s, p->tenant, flow, (struct slice){0}, 0);
     map_del(&t->space_by_owner, flow);
     p->is_dropped = true;
@@ -216,6 +224,7 @@ void store_drop_flow(struct state *s, uint64_t flow) {
 /* ---- giving memory back ---- */
 
 static uint32_t sweep_set(struct state *s, uint32_t set, uint32_t budget) {
+    REQUIRE(set_at(&s->store, set)->item == SET_DROPPED);
     struct order_place place;
     for (; budget > 0; budget--) {
         uint32_t member = member_seek(&s->store, set, (struct slice){0}, &place);
@@ -230,6 +239,7 @@ static uint32_t sweep_set(struct state *s, uint32_t set, uint32_t budget) {
 
 static uint32_t sweep_space(struct state *s, uint32_t space, uint32_t budget) {
     struct store *t = &s->store;
+    REQUIRE(space_at(t, space)->is_dropped);
     struct order_place place;
     for (; budget > 0; budget--) {
         uint32_t item = item_seek(t, space, (struct slice){0}, &place);

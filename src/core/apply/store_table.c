@@ -69,6 +69,7 @@ static void text_make(struct text *ret, uint32_t prefix, struct slice rest) {
 }
 
 static uint32_t text_prefix(struct slice text) {
+    REQUIRE(text.len >= STORE_PREFIX_BYTES);
     uint32_t prefix = 0;
     for (uint32_t i = 0; i < STORE_PREFIX_BYTES; i++) prefix = prefix << 8 | text.ptr[i];
     return prefix;
@@ -98,6 +99,7 @@ struct slice store_number_text(int64_t number, char out[STORE_NUMBER_BYTES]) {
         rest /= 10;
     } while (rest);
     if (number < 0) *--at = '-';
+    ENSURE(at >= out);
     return slice_of(at, (size_t)(out + STORE_NUMBER_BYTES - at));
 }
 
@@ -121,6 +123,7 @@ bool store_number(struct slice text, int64_t *ret) {
 /* ---- looking ---- */
 
 uint64_t space_owner(uint32_t tenant, uint64_t flow) {
+    REQUIRE(flow < OWNER_TENANT);
     return flow ? flow : OWNER_TENANT | tenant;
 }
 
@@ -183,6 +186,7 @@ uint32_t member_next(const struct store *t, uint32_t set, struct order_place *pl
 /* ---- entering and leaving ---- */
 
 uint32_t item_insert(struct store *t, uint32_t space, struct slice key) {
+    REQUIRE(space != 0);
     struct text text;
     text_make(&text, space, key);
     uint32_t index = pool_alloc(&t->items);
@@ -196,7 +200,8 @@ uint32_t item_insert(struct store *t, uint32_t space, struct slice key) {
 
 void item_remove(struct store *t, uint32_t index) {
     struct item *it = item_at(t, index);
-    REQUIRE(it->timer == 0 && it->kind == ITEM_NUMBER);
+    REQUIRE(it->timer == 0);
+    REQUIRE(it->kind == ITEM_NUMBER);
     order_del(&t->item_order, index, item_text, t);
     index_del(&t->item_by_text, bytes_slice(it->text), index);
     bytes_free(it->text);
@@ -204,6 +209,7 @@ void item_remove(struct store *t, uint32_t index) {
 }
 
 void member_insert(struct store *t, uint32_t set, struct slice member) {
+    REQUIRE(set != 0);
     struct text text;
     text_make(&text, set, member);
     uint32_t index = pool_alloc(&t->members);
@@ -217,9 +223,12 @@ void member_insert(struct store *t, uint32_t set, struct slice member) {
 
 void member_remove(struct store *t, uint32_t set, uint32_t index) {
     struct bytes *text = member_at(t, index)->text;
-    REQUIRE(text_prefix(bytes_slice(text)) == set && set_at(t, set)->count > 0);
+    uint64_t cost = STORE_MEMBER_COST + member_text(t, index).len;
+    REQUIRE(text_prefix(bytes_slice(text)) == set);
+    REQUIRE(set_at(t, set)->count > 0);
+    REQUIRE(set_at(t, set)->bytes >= cost);
     set_at(t, set)->count--;
-    set_at(t, set)->bytes -= STORE_MEMBER_COST + member_text(t, index).len;
+    set_at(t, set)->bytes -= cost;
     order_del(&t->member_order, index, member_whole, t);
     index_del(&t->member_by_text, bytes_slice(text), index);
     bytes_free(text);

@@ -44,6 +44,7 @@ bool timer_first(struct state *s, wall_time now, enum timer_kind *ret_kind, uint
     if (top == NULL || top->key > now.ms) return false;
     *ret_kind = (enum timer_kind)(top->ref >> 32);
     *ret_index = (uint32_t)top->ref;
+    ENSURE(*ret_index != 0);
     return true;
 }
 

@@ -41,6 +41,8 @@ static const decide_fn table[CMD_COUNT] = {
 
 void decide(struct decision *d, const struct command *cmd) {
     REQUIRE((unsigned)cmd->kind < CMD_COUNT);
+    REQUIRE(table[cmd->kind] != NULL);
+    REQUIRE(d->records->count == 0);
     enum err e = ERR_OK;
     if (cmd->principal.len > (size_t)d->limits->name_bytes_max || cmd->tenant.len > (size_t)d->limits->name_bytes_max)
         e = refuse(d, ERR_INVALID, "the caller's name is too long");
@@ -52,6 +54,7 @@ void decide(struct decision *d, const struct command *cmd) {
 }
 
 struct record *decide_record(struct decision *d, enum record_kind kind, const struct command *cmd) {
+    REQUIRE((unsigned)kind < REC_KIND_END);
     struct record *r = vec_push(d->records);
     r->kind = kind;
     r->version = RECORD_VERSION;
@@ -60,6 +63,7 @@ struct record *decide_record(struct decision *d, enum record_kind kind, const st
 }
 
 enum err refuse(struct decision *d, enum err e, const char *format, ...) {
+    REQUIRE(e != ERR_OK);
     va_list args;
     va_start(args, format);
     (void)why_vset(&d->reply->why, e, format, args);
@@ -68,11 +72,13 @@ enum err refuse(struct decision *d, enum err e, const char *format, ...) {
 }
 
 void decide_effect(struct decision *d, enum effect_kind kind, const struct attempt_effect *a) {
+    REQUIRE(a->worker != 0);
     struct effect effect = {.kind = kind, .lsn = d->state->lsn, .as.attempt = *a};
     effects_push(d->effects, &effect);
 }
 
 void decide_ask(struct decision *d, const struct question *q) {
+    REQUIRE(q->id != 0);
     struct effect effect = {
         .kind = EFFECT_QUESTION, .lsn = d->state->lsn, .as.question = question_effect_of(d->state, q)};
     effects_push(d->effects, &effect);
@@ -80,6 +86,7 @@ void decide_ask(struct decision *d, const struct question *q) {
 
 void decide_lost(struct decision *d, uint32_t run, struct slice reason) {
     const struct run *r = run_at(d->state, run);
+    REQUIRE(r->job != 0);
     struct job_ref ref = job_ref_of(d->state, job_at(d->state, r->job));
     struct rec_ended *rec = &decide_record(d, REC_ENDED, NULL)->body.as_REC_ENDED;
     rec->flow = ref.flow.v;

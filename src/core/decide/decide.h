@@ -3,8 +3,10 @@
 #ifndef REEVE_DECIDE_H
 #define REEVE_DECIDE_H
 
+#include "command.h"
 #include "effects.h"
-#include "engine.h"
+#include "inputs.h"
+#include "limit.h"
 #include "live.h"
 #include "state.h"
 

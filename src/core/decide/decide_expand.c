@@ -1,6 +1,7 @@
 /* decide_expand.c: the items of a foreach job, and what may be asked of its children. See decide.h. */
 #include "decide.h"
 #include "expand.h"
+#include "panic.h"
 #include "question.h"
 
 static uint64_t least(uint64_t a, uint64_t b) {
@@ -29,6 +30,7 @@ static enum err check_space(struct decision *d, const struct job *j, uint64_t co
 static bool has_ordinals(const struct state *s, const struct flow *f, uint64_t count) {
     if (f->fan == 0) return true;
     const struct u32vec *all = &fan_at(s, f->fan)->expansions;
+    ENSURE(all->count > 0); /* a fan without expansions is given back */
     const struct expansion *last = expansion_at(s, all->at[all->count - 1]);
     return (uint64_t)last->first + last->count + count < NO_ORDINAL;
 }
@@ -37,6 +39,7 @@ enum err decide_expand(struct decision *d, const struct command *cmd, const stru
     const struct cmd_verdict *c = &cmd->as.verdict;
     const struct state *s = d->state;
     const struct job *j = job_at(s, q->job);
+    REQUIRE(q->gate == GATE_EXPANSION);
     const struct flow *f = flow_at(s, j->flow);
     if (c->item_count > d->limits->foreach_items_max)
         return refuse(d, ERR_LIMIT, "a foreach over more than %lld items (foreach_items_max)",
@@ -71,6 +74,7 @@ enum err decide_no_struct(struct decision *d, const struct flow *f, uint32_t ord
 }
 
 enum err decide_retry_child(struct decision *d, const struct job *child) {
+    REQUIRE(child->part == PART_CHILD);
     const struct job *whole = expand_whole(d->state, child);
     if (whole->part == PART_ENDING) return refuse(d, ERR_STATE, "its foreach job is being called off");
     if (!job_state_is_terminal(whole->state) || whole->cause == CAUSE_CHILDREN) return ERR_OK;

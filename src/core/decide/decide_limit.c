@@ -148,6 +148,7 @@ enum err decide_room_again(struct decision *d, const struct flow *f) {
 
 /* Children have no messages of their own. */
 enum err decide_room_children(struct decision *d, uint32_t tenant, uint32_t count) {
+    REQUIRE(tenant != 0);
     const struct tenant *t = tenant_at(d->state, tenant);
     return t->queued_max == 0 || MUTANT(room_ignored) ? ERR_OK : check_room(d, t, count, 0);
 }

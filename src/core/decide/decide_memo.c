@@ -1,10 +1,10 @@
 /* decide_memo.c: who is given a kept result, and which results are kept. */
 #include "decide.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "memo.h"
 #include "mutant.h"
 #include "panic.h"
-#include "retention.h"
 
 #define DROPS_MAX 512u /* entries that make room for one; small ones for a large one */
 
@@ -65,6 +65,8 @@ bool decide_memo(struct decision *d, struct state *indices) {
     if (first == 0) return false;
     uint32_t job = memo_job_at(indices, first)->job;
     const struct job *j = job_at(indices, job);
+    REQUIRE(memo_job_at(indices, first)->is_listed);
+    REQUIRE(j->state == JOB_READY || j->state == JOB_SUCCEEDED);
     const struct memo *m = memo_at(indices, memo_job_at(indices, first)->memo);
     const struct flow *f = flow_at(indices, j->flow);
     if (j->state == JOB_SUCCEEDED) {
@@ -84,5 +86,6 @@ bool decide_memo(struct decision *d, struct state *indices) {
 }
 
 void decide_memo_timer(struct decision *d, uint32_t memo) {
+    REQUIRE(memo_has_entry(memo_at(d->state, memo)));
     record_dropped(d, memo_at(d->state, memo));
 }

@@ -5,6 +5,7 @@
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
+#include "panic.h"
 #include "question.h"
 #include "registry.h"
 
@@ -81,6 +82,7 @@ enum err decide_pause(struct decision *d, const struct command *cmd) {
 }
 
 static enum err dead_job(struct decision *d, const struct command *cmd, enum record_kind kind, bool listed) {
+    REQUIRE(kind == REC_RETRIED || kind == REC_DISCARDED);
     uint32_t job = 0;
     enum err e = decide_settled_job(d, cmd, cmd->as.job, &job);
     if (e != ERR_OK) return e;
@@ -110,6 +112,7 @@ enum err decide_discard(struct decision *d, const struct command *cmd) {
 }
 
 static enum err finished_flow(struct decision *d, const struct command *cmd, enum record_kind kind) {
+    REQUIRE(kind == REC_RERUN || kind == REC_FORGOTTEN);
     uint32_t flow = 0;
     enum err e = settled_flow(d, cmd, cmd->as.flow, &flow);
     if (e != ERR_OK) return e;
@@ -151,6 +154,7 @@ static bool verdict_fits(enum verdict verdict, enum gate gate) {
 
 /* Whose consent counts, and once. */
 static enum err check_voter(struct decision *d, const struct command *cmd, const struct question *q) {
+    REQUIRE(q->gate == GATE_APPROVAL);
     const struct state *s = d->state;
     const struct job *j = job_at(s, q->job);
     if (job_options(s, j)->four_eyes) {
@@ -215,6 +219,7 @@ static enum err check_payload(struct decision *d, const struct cmd_verdict *c) {
 }
 
 static void record_verdict(struct decision *d, const struct command *cmd, struct job_ref ref, enum gate gate) {
+    REQUIRE((unsigned)gate < GATE_COUNT);
     const struct cmd_verdict *c = &cmd->as.verdict;
     struct rec_verdict *rec = &decide_record(d, REC_VERDICT, cmd)->body.as_REC_VERDICT;
     rec->question = c->question.v;

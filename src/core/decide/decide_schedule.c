@@ -184,6 +184,7 @@ enum err decide_schedule_slots(struct decision *d, const struct command *cmd) {
 /* ---- firing ---- */
 
 static void fire(struct decision *d, const struct schedule *sc, int64_t slot_ms, enum fire how) {
+    REQUIRE((unsigned)how < FIRE_COUNT);
     struct rec_schedule template;
     enum err e = tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, d->arena, &template, NULL);
     ENSURE(e == ERR_OK);
@@ -208,6 +209,8 @@ static bool has_room(const struct decision *d, const struct schedule *sc) {
 
 static void record_slot(struct decision *d, const struct schedule *sc, enum slot_end what, int64_t first, int64_t last,
                         uint64_t count) {
+                            REQUIRE(last > sc->after_ms);
+                            REQUIRE(count > 0);
     struct rec_schedule_slot *rec = &decide_record(d, REC_SCHEDULE_SLOT, NULL)->body.as_REC_SCHEDULE_SLOT;
     rec->head.tenant = bytes_slice(tenant_at(d->state, sc->tenant)->name);
     rec->name = schedule_name(sc);
@@ -229,10 +232,12 @@ static void try_later(struct decision *d, struct state *indices, uint32_t schedu
 /* The slot waits, and the running flow is called off for it; false while an earlier change of the flow is still being
  * worked through. */
 static bool replace(struct decision *d, const struct schedule *sc, int64_t slot_ms) {
+    REQUIRE(sc->flow != 0);
     const struct flow *f = flow_at(d->state, flow_find(d->state, (flow_id){sc->flow}));
     if (flow_is_settling(f)) return false;
     record_slot(d, sc, SLOT_REPLACES, slot_ms, slot_ms, 1);
-    if (f->cancelling) return true;
+    /* one that unwinds has called its jobs off already, and what it did is undone to the end */
+    if (f->cancelling || f->unwinding != UNWIND_NONE) return true;
     struct rec_cancelled *rec = &decide_record(d, REC_CANCELLED, NULL)->body.as_REC_CANCELLED;
     rec->head.principal = sc->principal;
     rec->flow = sc->flow;
@@ -245,6 +250,8 @@ static bool replace(struct decision *d, const struct schedule *sc, int64_t slot_
 /* One slot whose time has come. When others wait, they wait for a flow that runs: see decide_schedule_timer. */
 static void offer(struct decision *d, struct state *indices, uint32_t schedule, int64_t slot_ms) {
     const struct schedule *sc = schedule_at(d->state, schedule);
+    REQUIRE(slot_ms > sc->after_ms);
+    REQUIRE(slot_ms <= d->in->wall.ms);
     if (!schedule_is_running(d->state, sc) || MUTANT(overlap_ignored)) {
         if (has_room(d, sc))
             fire(d, sc, slot_ms, FIRE_SLOT);
@@ -280,6 +287,7 @@ static struct due due_slots(const struct decision *d, const struct schedule *sc,
     while (first < known->slots.count && at[first] <= sc->after_ms) first++;
     for (; first + count < known->slots.count && at[first + count] <= d->in->wall.ms; count++)
         if (at[first + count] + d->limits->schedule_late_ms < d->in->wall.ms) missed++;
+    ENSURE(missed <= count);
     return (struct due){at + first, count, missed, sc->after_ms == known->after_ms ? known->earlier : 0};
 }
 

@@ -3,6 +3,7 @@
 #include "decide.h"
 #include "flow.h"
 #include "mutant.h"
+#include "panic.h"
 #include "registry.h"
 #include "service.h"
 #include "utf8.h"
@@ -90,6 +91,7 @@ enum err decide_health(struct decision *d, const struct command *cmd) {
 
 /* Services that a worker which drains has: they are stopped there and start elsewhere. */
 void decide_move_services(struct decision *d, uint32_t worker) {
+    REQUIRE(worker != 0);
     const struct state *s = d->state;
     if (MUTANT(drain_ignored)) return;
     for (uint32_t r = worker_at(s, worker)->first; r; r = run_at(s, r)->next) {

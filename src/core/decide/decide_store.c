@@ -102,6 +102,7 @@ static struct record *record_in(struct decision *d, const struct command *cmd, e
 
 static void record_keys(struct decision *d, const struct command *cmd, enum record_kind kind, const struct place *p,
                         struct rec_store_item *keys, uint32_t count) {
+                            REQUIRE(count > 0);
     struct rec_store_keys *rec = &record_in(d, cmd, kind, p)->body.as_REC_STORE_DELETED;
     rec->flow = p->flow;
     rec->keys = (struct tlv_list){keys, count};
@@ -125,6 +126,7 @@ static const struct item *take_item(struct decision *d, const struct place *p, s
 
 /* What the record that was added last will have for an LSN. */
 static uint64_t next_version(const struct decision *d) {
+    REQUIRE(d->records->count > 0);
     return d->state->lsn + d->records->count;
 }
 
@@ -149,6 +151,7 @@ static uint32_t sort_entries(struct decision *d, struct store_entry **entries, u
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (i + 1 == count || !slice_eq(from[i].key, from[i + 1].key)) from[kept++] = from[i];
+    ENSURE(kept <= count);
     *entries = from;
     return kept;
 }

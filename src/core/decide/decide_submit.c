@@ -1,4 +1,32 @@
-/* decide_submit.c: new flows and jobs added to running ones. Everything is checked before anything is recorded. */
+/* decide_submit.c: new flows, and jobs added to running ones.
+ *
+ * A submit names jobs by name, in any order, with sets of options that they share. What is recorded is complete and in
+ * order, so that apply has nothing left to decide:
+ *
+ *      given                                     recorded (REC_SUBMITTED)
+ *        jobs   load    after: fetch               0  fetch   parents {}      options 0
+ *               fetch                              1  ok      parents {}      options 1
+ *               report  after: load, ok            2  load    parents {0}     options 0, its compensation 2
+ *               ok                                 3  report  parents {1 2}   options 0
+ *        options  0 {retries 1}  1 {gate}          options    0 {retries 1, backoff and all other defaults}
+ *        undo of load: options 0                              1 {gate, defaults}
+ *                                                             2 {as 0, priority of compensations}
+ *
+ * The steps, each of which may refuse:
+ *
+ *      head       tenant, name, labels, idempotency key; a key that is known is answered from memory
+ *      size       flows, jobs, options: the limits on what fits in memory
+ *      each job   name, body, questions, compensation, service, cache key
+ *      space      journal bytes of the record, and of every attempt that the jobs may make
+ *      options    defaults filled in; sets for compensations, services and children derived
+ *      graph      names become ordinals in topological order; cycles and unknown names are refused by their path
+ *      foreign    parents in other flows: their end if they have one, else an edge
+ *      room       what the tenant may have queued
+ *
+ * Guarantees: an error leaves no record and no trace; a submit that is accepted can be finished, because the journal
+ * space of all its attempts is reserved with it.
+ *
+ * Must not: change anything. Option sets that were checked are remembered by decide_keep_sets, after the decision. */
 #include "decide.h"
 #include "decide_options.h"
 #include "flow.h"
@@ -68,6 +96,8 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
     bool has_undo = false, has_runner = false;
     for (uint32_t i = 0; i < jobs->job_count; i++) {
         const struct job_spec *spec = &jobs->jobs[i];
+        REQUIRE(spec->profile < jobs->profile_count); /* see check_spec */
+        REQUIRE(spec->undo_profile <= jobs->profile_count);
         questions += spec->body_hash.len != 0; /* see check_spec: every job that may be asked about has one */
         bytes += 64 + spec->name.len + spec->body.len + spec->service.len + spec->cache_key.len;
         if (spec->service.len) {
@@ -347,6 +377,7 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
 
 enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
                      const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
+                         REQUIRE(flow == NULL || own.v == flow->id);
     /* an administrator, who has no tenant, adds in the name of the flow's */
     struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);
@@ -367,6 +398,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     if (e != ERR_OK) return e;
     struct rec_job *list = ARENA_ARRAY(d->arena, struct rec_job, jobs->job_count ? jobs->job_count : 1);
     for (uint32_t k = 0; k < jobs->job_count; k++) {
+        ENSURE(graph.order[k] < jobs->job_count);
         const struct job_spec *spec = &jobs->jobs[graph.order[k]];
         list[k] = (struct rec_job){.name = spec->name,
                                    .profile = spec->profile,
@@ -392,6 +424,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
 /* True when the key has been used: the reply then holds the first answer, or the conflict. */
 static bool answer_from_key(struct decision *d, const struct command *cmd, enum err *ret) {
     const struct cmd_submit *c = &cmd->as.submit;
+    REQUIRE(c->key.len > 0);
     uint32_t tenant = tenant_find(d->state, cmd->tenant);
     uint32_t index = key_find(d->state, tenant, c->key, d->arena);
     if (index == 0) return false;
@@ -462,7 +495,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_BUSY, "there are %u flows already (flows_max)", d->state->flows.count);
     uint32_t tenant = tenant_find(d->state, cmd->tenant);
     uint64_t own = tenant ? tenant_at(d->state, tenant)->flows : 0;
-    if (own >= quota_flows_max(d->limits))
+    if (own >= limits_tenant_flows_max(d->limits))
         return refuse(d, ERR_BUSY, "tenant %.*s has %llu flows in memory, all that one tenant may (flows_tenant_share)",
                       SLICE_FMT(cmd->tenant), (unsigned long long)own);
     uint64_t over = (uint64_t)d->state->ended[ENDED_CLEAN].count + d->state->ended[ENDED_DEAD].count;
@@ -502,6 +535,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
 }
 
 void decide_keep_sets(struct decision *d, struct live *live, const struct cmd_submit *c) {
+    REQUIRE(c->set_keys != NULL);
     for (uint32_t i = 0; i < c->jobs.profile_count; i++) {
         const struct options *given = &c->jobs.profiles[i];
         struct options complete;

@@ -12,6 +12,7 @@
 #include "timer.h"
 
 static void record_due(struct decision *d, const struct job *j, enum due_cause due) {
+    REQUIRE(!job_state_is_terminal(j->state));
     struct job_ref ref = job_ref_of(d->state, j);
     struct rec_due *rec = &decide_record(d, REC_DUE, NULL)->body.as_REC_DUE;
     rec->flow = ref.flow.v;
@@ -20,6 +21,8 @@ static void record_due(struct decision *d, const struct job *j, enum due_cause d
 }
 
 static void record_stop(struct decision *d, const struct job *j, enum stop_cause stop) {
+    REQUIRE(job_state_is_active(j->state));
+    REQUIRE(stop != STOP_NONE);
     struct job_ref ref = job_ref_of(d->state, j);
     struct rec_stopping *rec = &decide_record(d, REC_STOPPING, NULL)->body.as_REC_STOPPING;
     rec->flow = ref.flow.v;
@@ -38,6 +41,7 @@ static void stop_overdue(struct decision *d, struct state *indices, uint32_t job
     const struct state *s = d->state;
     const struct job *j = job_at(s, job);
     const struct run *run = run_at(s, j->link);
+    REQUIRE(run->stop != STOP_NONE);
     bool may_run = live_worker_get(d->live, s, run->worker).lease_until.ms != TIME_NEVER;
     /* exclusive: never two at once, so only the end of the worker's lease can free it */
     if (job_options(s, j)->exclusive && may_run)
@@ -51,6 +55,7 @@ static void stop_overdue(struct decision *d, struct state *indices, uint32_t job
 static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t job) {
     const struct state *s = d->state;
     const struct job *j = job_at(s, job);
+    REQUIRE(j->state == JOB_DISPATCHED);
     struct live_worker w = live_worker_get(d->live, s, run_at(s, j->link)->worker);
     const struct options *o = job_options(s, j);
     int64_t until = w.attached ? w.attached_at.ms + o->dispatch_timeout_ms : d->in->wall.ms + d->limits->lease_ms;
@@ -60,6 +65,7 @@ static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t
     }
     int64_t deadline_ms = external_deadline_ms(s, j);
     if (deadline_ms > 0 && deadline_ms < until) until = deadline_ms; /* a deadline waits for nobody */
+    ENSURE(until > d->in->wall.ms); /* else this pass would come back to it for ever */
     put_off(indices, job, until);
 }
 
@@ -130,6 +136,8 @@ static void question_timer(struct decision *d, struct state *indices, uint32_t q
 
 static void key_timer(struct decision *d, uint32_t key) {
     const struct key *k = key_at(d->state, key);
+    REQUIRE(k->text != NULL);
+    REQUIRE(k->expires.ms <= d->in->wall.ms);
     struct slice text = bytes_slice(k->text);
     struct rec_key_expired *rec = &decide_record(d, REC_KEY_EXPIRED, NULL)->body.as_REC_KEY_EXPIRED;
     rec->head.tenant = bytes_slice(tenant_at(d->state, k->tenant)->name);
@@ -175,6 +183,8 @@ bool decide_timer(struct decision *d, struct state *indices) {
 static void lease_over(struct decision *d, struct live_worker *w, uint32_t worker) {
     const struct state *s = d->state;
     const struct worker *known = worker_at(s, worker);
+    REQUIRE(w->lease_until.ms <= d->in->mono.ms);
+    REQUIRE(known->id != NULL);
     uint32_t lost = 0;
     w->attached = false;
     for (uint32_t r = known->first; r && lost < LOST_PER_STEP; r = run_at(s, r)->next, lost++)

@@ -13,6 +13,7 @@
 #include "utf8.h"
 
 void decide_has_started(struct decision *d, struct job_ref job, uint32_t attempt) {
+    REQUIRE(attempt != 0);
     struct rec_attempt *rec = &decide_record(d, REC_STARTED, NULL)->body.as_REC_STARTED;
     rec->flow = job.flow.v;
     rec->ordinal = job.ordinal;
@@ -30,6 +31,7 @@ static uint32_t run_of(const struct state *s, uint32_t worker, const struct held
     uint32_t job = job_find(s, held->job);
     if (job == 0 || !job_state_is_active(job_at(s, job)->state)) return 0;
     uint32_t index = job_at(s, job)->link;
+    ENSURE(index != 0);
     const struct run *run = run_at(s, index);
     return run->worker == worker && run->attempt == held->attempt ? index : 0;
 }
@@ -66,9 +68,11 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
 /* What we recorded and the worker does not have: sent again under the same number, or lost with its incarnation. */
 static void settle_missing(struct decision *d, const struct command *cmd, uint32_t worker,
                            const struct map *held_runs) {
+                               REQUIRE(worker != 0);
     const struct state *s = d->state;
     for (uint32_t r = worker_at(s, worker)->first; r; r = run_at(s, r)->next) {
         const struct run *run = run_at(s, r);
+        ENSURE(run->worker == worker);
         const struct job *j = job_at(s, run->job);
         if (map_get(held_runs, held_key(job_ref_of(s, j), run->attempt)) == r) continue;
         if (run->incarnation != cmd->as.attach.incarnation) {

@@ -1,4 +1,30 @@
-/* dispatch.c: see dispatch.h. */
+/* dispatch.c: one round of assignments: which ready job goes to which worker next. See dispatch.h for what it costs.
+ *
+ * Ready jobs of equal demand stand in one queue, their class. The classes that may be served are *contenders*; the
+ * contenders of one tenant and one priority form a *group*. Three heaps answer "who is first":
+ *
+ *      round.heap      groups       priority, then the share of the tenant, then weight, then age
+ *      group.heap      contenders   age of the first job in the queue
+ *      contender.heap  workers      not overloaded, then load, then served longest ago
+ *
+ * A worked example: tenants x (weight 2) and y (weight 1) have many ready jobs of one priority, a worker has six free
+ * slots, and all shares are 0. A share grows by 1/weight with each assignment:
+ *
+ *      assignment     1    2    3    4    5    6
+ *      goes to        x    y    x    x    y    x          at equal shares the heavier goes first
+ *      share of x    1/2  1/2   1   3/2  3/2   2
+ *      share of y     0    1    1    1    2    2
+ *
+ * so x gets twice as much as y, and neither is ever off by more than one. A tenant that was idle joins at the share of
+ * the one served last (share_clock): it does not save up a claim.
+ *
+ * Keys in a heap grow old while assignments change loads, shares and queues. Within a round they only get worse, so the
+ * first of a heap is read anew; if it is still first it is the best, else it sinks and the next one is looked at.
+ *
+ * Guarantees: the job of a paused flow, of a flow that is being swept, or of a class that a limit holds is never named;
+ * a job is named at most once in a round; the choice follows from the state, the volatile state and the limits alone.
+ *
+ * Must not: change a fact. It parks jobs of paused flows and sets classes aside, both of which are indices. */
 #include "dispatch.h"
 
 #include <string.h>
@@ -115,7 +141,9 @@ static void group_sink(struct group **heap, uint32_t count, uint32_t at) {
 
 /* The first contender of the first group is out of this round. */
 static void drop_contender(struct round *r) {
+    REQUIRE(r->heap_count > 0);
     struct group *g = r->heap[0];
+    REQUIRE(g->heap_count > 0);
     g->heap[0] = g->heap[--g->heap_count];
     if (g->heap_count)
         contender_sink(g->heap, g->heap_count, 0, came_first);
@@ -158,6 +186,7 @@ static uint32_t collect_workers(struct round *r) {
     for (uint32_t i = 1; i <= s->workers.high; i++)
         if (place_free_slots(s, r->live, i))
             r->free[r->free_count++] = (struct candidate){i, place_load(s, r->live, r->limits, i)};
+    ENSURE(r->free_count <= s->workers.count);
     candidate_heap(r->free, r->free_count);
     return r->free_count;
 }
@@ -186,6 +215,7 @@ static uint32_t collect_classes(struct round *r, struct contender ***ret) {
         read_contender(r, x);
         list[count++] = x;
     }
+    ENSURE(count <= most);
     *ret = list;
     return count;
 }
@@ -219,6 +249,7 @@ static void collect_groups(struct round *r) {
         read_group(r, g);
         r->heap[r->heap_count++] = g;
     }
+    ENSURE(r->heap_count <= count);
     for (uint32_t i = r->heap_count / 2; i-- > 0;) group_sink(r->heap, r->heap_count, i);
 }
 
@@ -326,6 +357,7 @@ bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
 }
 
 void round_given(struct round *r) {
+    REQUIRE(tenant_at(r->state, r->tenant)->weight > 0);
     live_worker(r->live, r->state, r->worker)->served = ++r->live->served_last;
     uint64_t *share = live_share(r->live, r->tenant);
     r->live->share_clock = *share;

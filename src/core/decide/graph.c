@@ -110,6 +110,7 @@ static enum err sort(struct builder *b, uint32_t *order) {
         child_start[i] = sum;
         sum += own;
     }
+    ENSURE(sum == edges);
     uint32_t *fill = ARENA_ARRAY(b->arena, uint32_t, b->count ? b->count : 1);
     for (uint32_t i = 0; i < b->count; i++)
         for (uint32_t k = 0; k < b->jobs[i].parent_count; k++) {
@@ -158,6 +159,7 @@ static enum err number_parents(struct builder *b, const uint32_t *order, struct 
         for (uint32_t k = 1; k < count; k++)
             if (own[k] == own[k - 1])
                 return why_set(b->why, ERR_DUPLICATE_NAME, "job %.*s names a parent twice", SLICE_FMT(b->jobs[i].name));
+        ENSURE(count == 0 || own[count - 1] < ordinal[i]); /* the order is topological */
         parents[i] = (struct tlv_u32s){own, count};
     }
     return ERR_OK;
@@ -173,7 +175,8 @@ static enum err order_single(struct builder *b, struct graph *ret) {
 
 enum err graph_order(const struct graph_job *jobs, uint32_t count, uint32_t first, graph_known_fn known,
                      const void *ctx, struct arena *arena, struct graph *ret, struct why *why) {
-    REQUIRE(count < NO_NODE / 4 && first < NO_NODE / 4);
+    REQUIRE(count < NO_NODE / 4);
+    REQUIRE(first < NO_NODE / 4);
     struct builder b = {
         .jobs = jobs, .count = count, .first = first, .known = known, .ctx = ctx, .arena = arena, .why = why};
     if (count == 1 && jobs[0].parent_count == 0) return order_single(&b, ret);

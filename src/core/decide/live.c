@@ -55,6 +55,7 @@ uint64_t *live_share(struct live *l, uint32_t tenant) {
 void live_set_lease(struct live *l, struct live_worker *w, mono_time until) {
     w->lease_until = until;
     if (until.ms < l->lease_next.ms) l->lease_next = until;
+    ENSURE(l->lease_next.ms <= until.ms);
 }
 
 static bool is_about(const struct live_words *w, struct job_ref ref, uint32_t attempt) {

@@ -4,7 +4,8 @@
 #define REEVE_LIVE_H
 
 #include "command.h"
-#include "engine.h"
+#include "inputs.h"
+#include "limit.h"
 #include "option_cache.h"
 #include "state.h"
 #include "watch.h"

@@ -71,7 +71,9 @@ static void copy(struct arena *arena, const struct options *from, struct options
 
 void option_cache_keep(struct option_cache *x, struct slice key, const struct options *given,
                        const struct options *complete) {
-    REQUIRE(is_plain(given) && is_plain(complete));
+    REQUIRE(key.len <= CACHED_OPTIONS_KEY_BYTES_MAX);
+    REQUIRE(is_plain(given));
+    REQUIRE(is_plain(complete));
     struct arena birth;
     arena_init(&birth, sizeof(struct cached_options) + 2 * key.len + 512, CACHED_OPTIONS_BYTES_MAX);
     struct cached_options *set = ARENA_NEW(&birth, struct cached_options);

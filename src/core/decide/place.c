@@ -145,6 +145,7 @@ static uint32_t room_for(const struct worker_info *w, const struct demand *d) {
         for (uint32_t h = 0; h < w->resources.count; h++)
             if (want[i].amount && slice_eq(have[h].name, want[i].name))
                 room = least(room, have[h].amount / want[i].amount);
+    ENSURE(room <= w->slots);
     return room;
 }
 
@@ -159,6 +160,7 @@ uint32_t place_offer(const struct state *s, const struct class_ *c, const struct
     if (pool && pool->capabilities.count && !has_names(&pool->capabilities, &d->capabilities)) return 0;
     if (!could_ever(offer, d)) return 0;
     if (c->pin_kind == PIN_POOL && !slice_eq(c->pin, offer->pool)) return 0;
+    REQUIRE(offer->slots > 0);
     return room_for(offer, d);
 }
 

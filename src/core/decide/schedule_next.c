@@ -1,15 +1,11 @@
-/* schedule_next.c: see schedule_next.h. Also the window to schedules of view.h: both need the same answer. */
+/* schedule_next.c: see schedule_next.h. */
 #include "schedule_next.h"
 
-#include "heap.h"
 #include "panic.h"
-#include "quota.h"
-#include "registry.h"
-#include "schedule.h"
-#include "view.h"
 
 int64_t schedule_next(const struct state *s, const struct live *l, uint32_t schedule) {
     const struct schedule *sc = schedule_at(s, schedule);
+    REQUIRE(sc->key != NULL);
     const struct live_schedule *known = l ? live_schedule_get(l, s, schedule) : NULL;
     if (sc->end_ms && sc->after_ms >= sc->end_ms) return TIME_NEVER;
     if (known == NULL) return SLOTS_UNKNOWN;
@@ -28,126 +24,8 @@ const char *schedule_refusal(const struct state *s, const struct limits *limits,
     if (s->classes.count >= (uint64_t)limits->classes_max) return "classes_max";
     if ((uint64_t)s->questions.count + sc->question_count > (uint64_t)limits->questions_max) return "questions_max";
     const struct tenant *t = tenant_at(s, sc->tenant);
-    if (t->flows >= quota_flows_max(limits)) return "flows_tenant_share";
+    if (t->flows >= limits_tenant_flows_max(limits)) return "flows_tenant_share";
     if (t->queued_max && t->queued + sc->job_count > t->queued_max) return "queued";
     if (t->bytes_max && t->queued_bytes + sc->job_bytes > t->bytes_max) return "bytes";
     return NULL;
-}
-
-/* ---- view.h ---- */
-
-static void fill(const struct state *s, uint32_t index, struct schedule_view *ret) {
-    const struct schedule *sc = schedule_at(s, index);
-    *ret = (struct schedule_view){.tenant = bytes_slice(tenant_at(s, sc->tenant)->name),
-                                  .name = schedule_name(sc),
-                                  .expression = sc->expression,
-                                  .principal = sc->principal,
-                                  .revision = sc->revision,
-                                  .catch_up = sc->catch_up,
-                                  .overlap = sc->overlap,
-                                  .paused = sc->paused,
-                                  .end = {sc->end_ms ? sc->end_ms : TIME_NEVER},
-                                  .after = {sc->after_ms},
-                                  .fired_slot = {sc->fired_ms},
-                                  .flow = {sc->flow},
-                                  .running = schedule_is_running(s, sc),
-                                  .waiting = sc->waiting.count,
-                                  .fired = sc->fired,
-                                  .missed = sc->missed,
-                                  .skipped = sc->skipped,
-                                  .notes = (const struct slot_note *)(const void *)sc->notes.at,
-                                  .note_count = sc->notes.count};
-}
-
-bool view_schedule(const struct state *s, struct slice tenant, struct slice name, struct schedule_view *ret) {
-    struct arena arena;
-    arena_init(&arena, 512, 1u << 20);
-    uint32_t index = schedule_find(s, tenant_find(s, tenant), name, &arena);
-    arena_fini(&arena);
-    if (index) fill(s, index, ret);
-    return index != 0;
-}
-
-bool view_schedule_revision(const struct state *s, uint64_t revision, struct schedule_view *ret) {
-    uint32_t index = map_get(&s->schedule_by_revision, revision);
-    if (index) fill(s, index, ret);
-    return index != 0;
-}
-
-uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *arena, struct slice *ret_tenant,
-                            struct tlv_list *ret_jobs) {
-    for (uint32_t i = at + 1; i <= s->schedules.high; i++) {
-        const struct schedule *sc = schedule_at(s, i);
-        struct rec_schedule rec;
-        struct why why;
-        if (sc->key == NULL) continue;
-        enum err e = tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, arena, &rec, &why);
-        ENSURE(e == ERR_OK); /* it was read when it was set */
-        *ret_tenant = bytes_slice(tenant_at(s, sc->tenant)->name);
-        *ret_jobs = rec.jobs;
-        return i;
-    }
-    return 0;
-}
-
-void view_each_schedule(const struct state *s, view_schedule_fn each, void *ctx) {
-    struct heap by_revision;
-    heap_init(&by_revision, NULL, NULL);
-    for (uint32_t i = 1; i <= s->schedules.high; i++)
-        if (schedule_at(s, i)->key) heap_push(&by_revision, (int64_t)schedule_at(s, i)->revision, i);
-    while (by_revision.count) {
-        struct schedule_view view;
-        fill(s, (uint32_t)heap_pop(&by_revision).ref, &view);
-        each(ctx, &view);
-    }
-    heap_fini(&by_revision);
-}
-
-const char *schedule_block_word(enum schedule_block b) {
-    static const char *const words[SCHEDULE_BLOCK_COUNT] = {
-#define X(block, word, text) [block] = word,
-        SCHEDULE_BLOCK_TABLE(X)
-#undef X
-    };
-    REQUIRE((unsigned)b < SCHEDULE_BLOCK_COUNT);
-    return words[b];
-}
-
-const char *schedule_block_text(enum schedule_block b) {
-    static const char *const texts[SCHEDULE_BLOCK_COUNT] = {
-#define X(block, word, text) [block] = text,
-        SCHEDULE_BLOCK_TABLE(X)
-#undef X
-    };
-    REQUIRE((unsigned)b < SCHEDULE_BLOCK_COUNT);
-    return texts[b];
-}
-
-bool view_why_schedule(const struct state *s, const struct live *l, const struct limits *limits, uint64_t revision,
-                       struct why_schedule *ret) {
-    uint32_t index = map_get(&s->schedule_by_revision, revision);
-    if (index == 0) return false;
-    const struct schedule *sc = schedule_at(s, index);
-    int64_t next = schedule_next(s, l, index);
-    int64_t now = l ? l->now.ms : s->now.ms;
-    bool due = sc->waiting.count > 0 || (next != SLOTS_UNKNOWN && next <= now);
-    const char *limit = schedule_refusal(s, limits, sc);
-    *ret = (struct why_schedule){.next = {TIME_NEVER}};
-    if (sc->paused) {
-        ret->block = SCHEDULE_BLOCK_PAUSED;
-    } else if (sc->waiting.count && schedule_is_running(s, sc)) {
-        ret->block = SCHEDULE_BLOCK_OVERLAP;
-        ret->flow.v = sc->flow;
-    } else if (due && limit) {
-        ret->block = SCHEDULE_BLOCK_ROOM;
-        ret->limit = limit;
-    } else if (next == SLOTS_UNKNOWN) {
-        ret->block = SCHEDULE_BLOCK_SLOTS;
-    } else if (next == TIME_NEVER && sc->waiting.count == 0) {
-        ret->block = SCHEDULE_BLOCK_OVER;
-    } else {
-        ret->block = SCHEDULE_BLOCK_TIME;
-        ret->next.ms = sc->waiting.count ? now : next;
-    }
-    return true;
 }

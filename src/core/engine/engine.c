@@ -1,5 +1,30 @@
-/* engine.c: see engine.h. The loop of decide, encode, apply, and the gate that holds everything back until it is
- * durable. Records are applied from the very bytes that are written, so that live and replay cannot differ. */
+/* engine.c: the loop of decide, encode, apply, and the gate that holds everything back until it is durable.
+ *
+ *      command --> decide --> record --> encode --> bytes of the open batch --> journal
+ *                    ^                                    | decode                 | durable up to N
+ *                    |                                    v                        v
+ *                  state <----------------------------- apply --> effects with LSN -> gate --> out
+ *
+ * A record is applied from the very bytes that are written, so live and replay cannot differ: what the encoding would
+ * lose is lost at once, and tests see it.
+ *
+ * A worked example. The journal is durable up to LSN 40; a submit of one job comes, and a worker is free.
+ *
+ *      engine_begin(in)          time 1000, random r
+ *      engine_command(submit)    41 SUBMITTED       the answer is held, LSN 41
+ *      engine_finish()           42 ASSIGNED        the assignment is held, LSN 42
+ *      engine_batch()            records 41..42, time 1000, seed r; the next pass fills the other buffer
+ *      engine_effect()           nothing: 41 > 40
+ *      engine_durable(42)
+ *      engine_effect()           the answer to the submit; then the assignment; then nothing
+ *
+ * If the process dies before engine_durable, the submit was never acknowledged and no worker knows of the job. If it
+ * dies after it, replay applies 41 and 42 again and engine_resume derives the assignment anew.
+ *
+ * Guarantees: LSNs are dense; a batch has one time and one seed; no effect leaves before its LSN is durable, rejections
+ * and reads included; at most one batch is in the journal's hands.
+ *
+ * Must not: read a clock, draw a random number or wait. Whatever a pass knows of the world is in its inputs. */
 #include "engine.h"
 
 #include "apply.h"
@@ -7,6 +32,7 @@
 #include "decide.h"
 #include "dispatch.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "mutant.h"
 #include "panic.h"
 #include "question.h"
@@ -50,6 +76,7 @@ struct engine {
 #define RECORD_SPARE_BYTES 65536
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits) {
+    REQUIRE(limits->batch_bytes_max > 0);
     struct arena birth;
     arena_init(&birth, sizeof(struct engine) + 64, sizeof(struct engine) + 4096);
     struct engine *e = ARENA_NEW(&birth, struct engine);
@@ -92,14 +119,17 @@ static void commit(struct engine *e, const struct record *record) {
         e->batch_time = e->in.wall;
         apply_batch(&e->state, e->in.wall, e->in.random, e->epoch, RULES_VERSION);
     }
+    uint64_t lsn = e->state.lsn;
     size_t start = out->len;
     record_encode(record, out);
     ENSURE(!out->full); /* engine_is_full leaves room for the largest record */
     struct cursor c = cursor_of(slice_of(out->at + start, out->len - start));
     struct record own;
     enum err err = record_outline(&c, &e->record_arena, &own, NULL);
-    ENSURE(err == ERR_OK && cursor_left(&c) == 0);
+    ENSURE(err == ERR_OK);
+    ENSURE(cursor_left(&c) == 0);
     apply(&e->state, &own);
+    ENSURE(e->state.lsn == lsn + 1); /* LSNs are dense */
     arena_reset(&e->record_arena);
 }
 
@@ -124,7 +154,8 @@ static struct decision new_decision(struct engine *e, struct reply *reply) {
 /* ---- recovery ---- */
 
 enum err engine_load(struct engine *e, struct slice piece, struct why *why) {
-    REQUIRE(e->epoch == 0 && (e->loader || e->state.lsn == 0));
+    REQUIRE(e->epoch == 0);
+    REQUIRE(e->loader || e->state.lsn == 0);
     if (e->loader == NULL) e->loader = loader_new(&e->state);
     return loader_feed(e->loader, piece, why);
 }
@@ -179,6 +210,7 @@ enum err engine_retell(struct engine *e, const struct batch *b, engine_event_fn 
         arena_reset(&e->record_arena);
         if (each != NULL) tell_events(e, each, ctx);
     }
+    ENSURE(e->state.lsn == b->last_lsn);
     e->state.effects = NULL;
     flow_sweep(&e->state);
     if (cursor_left(&c) != 0) return why_set(why, ERR_CORRUPT, "bytes after the last record of a batch");
@@ -244,13 +276,16 @@ static void set_clock(struct engine *e, wall_time right) {
     record.body.as_REC_CLOCK.from_ms = by_ms < 0 ? right.ms : e->resumed.ms;
     record.body.as_REC_CLOCK.by_ms = by_ms;
     commit(e, &record);
+    ENSURE(e->state.now.ms == right.ms);
     live_clock_moved(&e->live, by_ms);
     e->in.wall = e->live.now = e->state.now;
     e->resumed.ms = by_ms < 0 && e->resumed.ms > right.ms ? right.ms : e->resumed.ms + (by_ms > 0 ? by_ms : 0);
 }
 
 void engine_resume(struct engine *e, uint64_t epoch, struct slice build, const struct inputs *in) {
-    REQUIRE(e->epoch == 0 && e->loader == NULL);
+    REQUIRE(e->epoch == 0);
+    REQUIRE(e->loader == NULL);
+    REQUIRE(e->first_lsn == 0);
     REQUIRE(epoch > e->state.epoch);
     e->epoch = epoch;
     e->state.effects = &e->effects;
@@ -275,7 +310,8 @@ void engine_begin(struct engine *e, const struct inputs *in) {
 }
 
 void engine_limits_fit(struct limits *l, uint64_t batch_bytes) {
-    REQUIRE(batch_bytes > RECORD_SPARE_BYTES && l->batch_bytes_max > RECORD_SPARE_BYTES);
+    REQUIRE(batch_bytes > RECORD_SPARE_BYTES);
+    REQUIRE(l->batch_bytes_max > RECORD_SPARE_BYTES);
     int64_t submit = l->batch_bytes_max - RECORD_SPARE_BYTES;
     if ((uint64_t)l->batch_bytes_max > batch_bytes) {
         l->batch_bytes_max = (int64_t)batch_bytes;
@@ -301,6 +337,7 @@ bool engine_has_room(const struct engine *e, uint64_t bytes, uint64_t records) {
 }
 
 void engine_ask(struct engine *e, const struct command *cmd, struct reply *ret) {
+    REQUIRE(e->epoch != 0);
     reply_clear(ret);
     option_cache_sweep(&e->live.sets);
     struct decision d = new_decision(e, ret);
@@ -413,6 +450,7 @@ static void run_retention(struct engine *e) {
 }
 
 void engine_finish(struct engine *e) {
+    REQUIRE(e->epoch != 0);
     if (!e->in.stood_still) run_timers(e);
     run_retention(e);
     run_consequences(e);
@@ -429,6 +467,7 @@ void engine_finish(struct engine *e) {
 bool engine_batch(struct engine *e, struct batch *ret) {
     if (e->first_lsn == 0) return false;
     REQUIRE(e->taken_lsn == e->durable_lsn); /* one append in flight */
+    REQUIRE(e->first_lsn == e->taken_lsn + 1);
     *ret = (struct batch){.first_lsn = e->first_lsn,
                           .last_lsn = e->state.lsn,
                           .epoch = e->epoch,
@@ -437,6 +476,8 @@ bool engine_batch(struct engine *e, struct batch *ret) {
                           .time = e->batch_time,
                           .seed = e->state.seed,
                           .records = buf_slice(&e->records[e->filling])};
+    ENSURE(ret->last_lsn >= ret->first_lsn);
+    ENSURE(ret->records.len > 0);
     e->taken_lsn = e->state.lsn;
     e->first_lsn = 0;
     e->filling ^= 1u;
@@ -446,6 +487,7 @@ bool engine_batch(struct engine *e, struct batch *ret) {
 
 void engine_durable(struct engine *e, uint64_t lsn) {
     REQUIRE(lsn == e->taken_lsn);
+    REQUIRE(lsn >= e->durable_lsn);
     e->durable_lsn = lsn;
 }
 
@@ -512,5 +554,6 @@ struct digest engine_digest(const struct engine *e) {
 }
 
 enum err engine_snapshot(const struct engine *e, snapshot_write_fn write, void *ctx, struct why *why) {
+    REQUIRE(e->loader == NULL);
     return snapshot_write(&e->state, write, ctx, why);
 }

@@ -19,25 +19,14 @@
 #include "batch.h"
 #include "command.h"
 #include "effect.h"
-#include "limit.h"
+#include "inputs.h"
+#include "state_digest.h"
 #include "watch.h"
 
 struct engine;
-struct state; /* durable: state.h */
-struct live;  /* volatile: live.h */
-
-struct inputs {
-    wall_time wall; /* from batch_clock_now: never falls but by step_ms */
-    mono_time mono;
-    uint64_t random;
-    uint64_t journal_free_bytes; /* what may still be promised to new work; UINT64_MAX = do not care */
-    /* The process did not run for a good part of a lease: silence meanwhile was its own. Every lease that runs is a
-     * full one again, as after a restart, and no timer is judged before what waits in the sockets was read, nor is
-     * anything given away: the next pass must come at once. */
-    bool stood_still;
-    /* The clock was found to be wrong: `wall` is that much later, or earlier, than it would have been. */
-    int64_t step_ms;
-};
+struct state;  /* durable: state.h */
+struct live;   /* volatile: live.h */
+struct limits; /* limit.h */
 
 struct engine *engine_new(uint32_t shard, const struct limits *limits);
 void engine_free(struct engine *e);
@@ -103,14 +92,10 @@ uint64_t engine_durable_lsn(const struct engine *e);
 const struct state *engine_state(const struct engine *e);
 const struct live *engine_live(const struct engine *e);
 
-struct digest {
-    uint64_t lo, hi;
-};
 /* Of the durable state alone: equal for live, replayed, and snapshot plus tail. */
 struct digest engine_digest(const struct engine *e);
 
 /* Writes the durable state as a stream of bytes (docs/formats/snapshot.md) to `write`, in pieces. */
-typedef enum err (*snapshot_write_fn)(void *ctx, struct slice piece, struct why *why);
 CHECKED enum err engine_snapshot(const struct engine *e, snapshot_write_fn write, void *ctx, struct why *why);
 
 #endif

@@ -7,13 +7,9 @@
 
 #include <stdint.h>
 
+#include "rules.h"
 #include "slice.h"
 #include "wtime.h"
-
-/* The version of the rules in apply. Each flow keeps the one it was born under.
- *
- *   2  the attempts of a job are remembered (attempt_notes.h) */
-#define RULES_VERSION 3u
 
 struct batch {
     uint64_t first_lsn; /* LSNs are dense and start at 1; a batch holds last - first + 1 records, at least one */

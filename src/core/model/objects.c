@@ -1,10 +1,10 @@
 /* objects.c: the tables behind objects.h. */
 #include "objects.h"
 
-#include "external.h"
 #include "job.h"
 #include "options.h"
 #include "record.h"
+#include "state.h"
 #include "tally.h"
 
 #define TEXT_MAX 255

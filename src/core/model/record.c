@@ -4,8 +4,8 @@
 
 #include "job.h"
 #include "json.h"
-#include "limit.h"
 #include "panic.h"
+#include "rules.h"
 
 #define NAME_MAX_BYTES 255
 #define TEXT_MAX_BYTES 4096
@@ -515,6 +515,7 @@ void record_encode(const struct record *r, struct buf *out) {
         rest >>= 7;
         length[length_bytes++] = (uint8_t)(low | (rest ? 0x80u : 0u));
     } while (rest);
+    ENSURE(length_bytes <= sizeof length);
     if (length_bytes > 1) {
         if (buf_space(out, length_bytes - 1) == NULL) return;
         memmove(out->at + length_at + length_bytes, out->at + message_at, message_bytes);
@@ -555,6 +556,7 @@ bool record_pass(struct cursor *c, enum record_kind *ret_kind, struct slice *ret
 }
 
 void record_json(const struct record *r, struct json *out) {
+    REQUIRE(record_desc(r->kind) != NULL);
     json_key(out, "kind");
     json_str(out, record_word(r->kind));
     tlv_json(record_desc(r->kind), &r->body, out);

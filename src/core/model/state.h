@@ -24,6 +24,7 @@
 #include "options.h"
 #include "pool.h"
 #include "record.h"
+#include "rules.h"
 #include "store_state.h"
 #include "tally.h"
 #include "vec.h"
@@ -94,6 +95,16 @@ struct extra {
     struct slice body, body_hash; /* rendered */
     uint64_t policy;       /* version that let it pass, or its compensation; 0 = before any was known */
     struct external *external; /* of an external job, once something was begun or said; external.h */
+};
+
+enum external_word { WORD_NONE, WORD_DONE, WORD_FAILED, WORD_COUNT };
+
+struct external {    /* what an external job began, see external.h; in the arena of its flow */
+    uint32_t begun;  /* the attempt that began it; whatever is said outside is said about this one */
+    uint32_t polls;  /* since then */
+    wall_time until; /* when it must be over */
+    uint8_t word;    /* enum external_word: said while an attempt is open, and counts when that has ended */
+    struct slice result, result_hash, reason;
 };
 
 /* The children of one foreach job. One that has not begun costs nothing: it is an index not below `next`. One with
@@ -384,8 +395,6 @@ struct slot_waiting {
     uint8_t fire; /* FIRE_WAITED or FIRE_BACKFILL */
     bool replaces;
 };
-
-#define SCHEDULE_NOTES 16u /* part of the rules: older notes leave */
 
 struct schedule {
     struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */

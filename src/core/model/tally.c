@@ -13,7 +13,8 @@ void tally_add(struct state *s, const struct flow *f, enum tally what, uint64_t 
 }
 
 void tally_time(struct state *s, const struct flow *f, enum tally spread, int64_t ms) {
-    REQUIRE(spread >= TALLY_WAIT && ms >= 0);
+    REQUIRE(spread >= TALLY_WAIT);
+    REQUIRE(ms >= 0);
     if (f->rules < TALLY_RULES) return;
     uint32_t i = 0;
     while (i < TALLY_BOUND_COUNT && ms > (int64_t)tally_bounds_ms[i]) i++;

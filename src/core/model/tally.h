@@ -9,13 +9,12 @@
 #include <stdint.h>
 
 #include "job.h"
+#include "rules.h"
 #include "wtime.h"
 
 struct state;
 struct job;
 struct flow;
-
-#define TALLY_RULES 3u
 
 /* Numbers are format: never reuse one. */
 #define TALLY_TABLE(X)                                                                            \

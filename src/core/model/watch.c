@@ -18,6 +18,7 @@ static struct slice text_slice(const struct text *t) {
 
 static void text_make(struct text *ret, enum watch_kind kind, bool prefix, struct watch_where where,
                       struct slice pattern) {
+                          REQUIRE((unsigned)kind < WATCH_KIND_COUNT);
     REQUIRE(where.tenant.len <= TENANT_BYTES_MAX);
     REQUIRE(pattern.len <= STORE_KEY_BYTES_MAX);
     uint8_t *at = ret->at;
@@ -141,7 +142,13 @@ void watches_add(struct watches *w, uint64_t session, uint64_t id, enum watch_ki
 static void remove_at(struct watches *w, struct watch_session *own, uint32_t index) {
     struct watch *x = watch_at(w, index);
     struct slice text = bytes_slice(x->text);
-    if (text.ptr[1]) w->prefix_lengths[text.ptr[0]][pattern_bytes(text)]--;
+    REQUIRE(own->count > 0);
+    REQUIRE(text.ptr[0] < WATCH_KIND_COUNT);
+    if (text.ptr[1]) {
+        uint32_t *count = &w->prefix_lengths[text.ptr[0]][pattern_bytes(text)];
+        REQUIRE(*count > 0);
+        (*count)--;
+    }
     count_flow(w, text_flow(text), false);
     if (x->next) watch_at(w, x->next)->prev = x->prev;
     if (x->prev) {

@@ -7,6 +7,7 @@
 #include "expand.h"
 #include "external.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "heap.h"
 #include "job_transition.h"
 #include "memo.h"
@@ -16,7 +17,6 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "retention.h"
 #include "saga.h"
 #include "schedule.h"
 #include "service.h"
@@ -43,6 +43,8 @@ struct loader {
 };
 
 struct loader *loader_new(struct state *into) {
+    REQUIRE(into->lsn == 0); /* a fresh state */
+    REQUIRE(into->flows.count == 0);
     struct arena birth;
     arena_init(&birth, sizeof(struct loader) + 64, sizeof(struct loader) + 4096);
     struct loader *l = ARENA_NEW(&birth, struct loader);
@@ -131,6 +133,7 @@ static enum err load_worker(struct loader *l, const struct snap_worker *o, struc
 /* All jobs of the flow are there: what needs them all at once. */
 static enum err finish_flow(struct loader *l, struct why *why) {
     struct state *s = l->state;
+    REQUIRE(l->jobs_left == 0);
     struct flow *f = flow_at(s, l->flow);
     flow_index_names(s, f);
     for (uint32_t i = 0; i < f->graph->foreign.count; i++) {
@@ -158,6 +161,10 @@ static enum err finish_flow(struct loader *l, struct why *why) {
         for (uint32_t i = 0; i < f->jobs.count; i++) /* by_state has not yet those that enter later */
             FITS(job_state_is_terminal(job_at(s, f->jobs.at[i])->state), "a flow that leaves and is not over");
         flow_hide(s, l->flow);
+    }
+    for (uint32_t i = 0; i < f->graph->work.count; i++) {
+        const struct job *j = job_at(s, f->jobs.at[f->graph->work.at[i]]);
+        FITS(job_state_is_terminal(j->state) && (j->flags & JOBF_UNTOLD), "work for a job that has nothing to tell");
     }
     propagate_restore(s, l->flow);
     l->flow = 0;
@@ -366,6 +373,7 @@ static enum err load_jobs(struct loader *l, const struct snap_jobs *o, struct wh
 
 static enum err finish_expansion(struct loader *l) {
     struct state *s = l->state;
+    REQUIRE(l->children_left == 0);
     uint32_t flow = job_at(s, expansion_at(s, l->expansion)->job)->flow;
     expand_restore(s, l->expansion);
     if (!flow_at(s, flow)->is_working) propagate_restore(s, flow);
@@ -386,7 +394,8 @@ static enum err load_expansion(struct loader *l, const struct snap_expansion *o,
     FITS(j->gates & GATE_BIT(GATE_EXPANSION), "items of a foreach that has none yet");
     FITS(o->count <= EXPAND_ITEMS_MAX && o->next <= o->count && o->made <= o->next, "more children than there are");
     FITS(o->first >= FIRST_CHILD_ORDINAL && (uint64_t)o->first + o->count < NO_ORDINAL, "children of no ordinal");
-    FITS(o->pass < SWEEP_COUNT && o->pass_next <= o->next && o->again <= o->next, "a pass over no children");
+    FITS(o->pass < SWEEP_COUNT && o->pass != SWEEP_FORGET, "a pass over children that is none");
+    FITS(o->pass_next <= o->next && o->again <= o->next, "a pass over no children");
     bool waits = j->state == JOB_WAITING && j->parents_open == 1;
     bool is_over = job_state_is_terminal(j->state);
     FITS(!is_over || o->pass == SWEEP_NONE || o->pass == SWEEP_CANCEL, "children that begin again after all is over");
@@ -461,7 +470,12 @@ static enum err load_run(struct loader *l, const struct snap_run *o, struct why 
          "a time that cannot be");
     struct job *j = job_at(s, job);
     FITS(job_state_is_active(j->state) && j->link == 0, "an attempt of a job that has none");
+    FITS(o->attempt == j->attempt, "another attempt than the last of its job");
+    FITS(j->note != 0 && attempt_note_at(s, j->note)->facts == NULL, "an open attempt that is over");
+    uint32_t before = worker_at(s, worker)->last;
+    FITS(before == 0 || run_at(s, before)->fence < o->fence, "attempts out of order");
     uint32_t index = pool_alloc(&s->runs);
+    ENSURE(index != 0);
     *run_at(s, index) = (struct run){.job = job,
                                      .worker = worker,
                                      .attempt = o->attempt,
@@ -489,6 +503,7 @@ static enum err load_question(struct loader *l, const struct snap_question *o, s
     FITS(o->voters.len % 8 == 0 && o->voters.len / 8 <= quorum && o->votes < quorum, "more voices than a quorum");
     FITS(moment_fits(o->asked_ms) && moment_fits(o->deadline_ms) && moment_fits(o->again_ms), "a time that cannot be");
     uint32_t index = pool_alloc(&s->questions);
+    ENSURE(index != 0);
     struct question *q = question_at(s, index);
     *q = (struct question){.id = o->id,
                            .job = job,
@@ -725,6 +740,7 @@ static enum err take_object(struct loader *l, struct slice bytes, size_t *ret_by
         l->objects++;
     }
     *ret_bytes = bytes.len - cursor_left(&c);
+    ENSURE(*ret_bytes > 0);
     return ERR_OK;
 }
 
@@ -739,6 +755,7 @@ enum err loader_feed(struct loader *l, struct slice piece, struct why *why) {
         if (taken == 0) break;
         done += taken;
     }
+    ENSURE(done <= l->pending.len);
     if (done) {
         memmove(l->pending.at, l->pending.at + done, l->pending.len - done);
         buf_cut(&l->pending, l->pending.len - done);

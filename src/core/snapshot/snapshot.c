@@ -235,6 +235,8 @@ static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first
         if (child_profile) jobs[count].child_profile = chunk_profile(known, &profile_count, child_profile) + 1;
         bytes += jobs[count].text.len + jobs[count].result.len + jobs[count].body.len + jobs[count].artifacts.len;
     }
+    ENSURE(count > 0); /* or the caller would go on for ever */
+    ENSURE(profile_count <= 4 * CHUNK_JOBS_MAX);
     struct snap_profile *profiles = ARENA_ARRAY(&w->arena, struct snap_profile, profile_count + 1);
     for (uint32_t i = 0; i < profile_count; i++) profiles[i].options = profile_bytes(w, profile_at(s, known[i]));
     struct snap_jobs o = {.flow = f->id, .profiles = {profiles, profile_count}, .jobs = {jobs, count}};
@@ -258,6 +260,7 @@ static void put_flows(struct writer *w) {
 
 /* One object with children that have something to tell; returns from which index on to look for the next. */
 static uint32_t put_children(struct writer *w, const struct expansion *x, uint32_t item) {
+    REQUIRE(item < x->next);
     const struct state *s = w->state;
     struct snap_child *children = ARENA_ARRAY(&w->arena, struct snap_child, CHUNK_JOBS_MAX);
     uint32_t count = 0;
@@ -543,6 +546,7 @@ enum err snapshot_write(const struct state *s, snapshot_write_fn write, void *ct
         struct buf message;
         buf_init(&message, 256);
         tlv_encode(object_desc(OBJ_END), &end, &message);
+        ENSURE(!message.full);
         e = write_object(&out, OBJ_END, buf_slice(&message), why);
         buf_fini(&message);
     }

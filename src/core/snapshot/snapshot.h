@@ -5,9 +5,9 @@
 #ifndef REEVE_SNAPSHOT_H
 #define REEVE_SNAPSHOT_H
 
-#include "engine.h"
 #include "objects.h"
 #include "state.h"
+#include "state_digest.h"
 
 struct digest snapshot_digest(const struct state *s);
 void digest_add(struct digest *d, enum object_kind kind, struct slice message);

@@ -5,6 +5,7 @@
 #include "expand.h"
 #include "external.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "heap.h"
 #include "live.h"
 #include "memo.h"
@@ -12,7 +13,6 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
-#include "retention.h"
 
 #define VIEW_BYTES_MAX ((size_t)1 << 30)
 
@@ -83,6 +83,8 @@ struct tlv_list view_artifacts(struct slice artifacts, struct arena *arena) {
 
 static void fill_child(const struct state *s, const struct expansion *x, uint32_t ordinal, struct job_view *ret) {
     const struct job *whole = job_at(s, x->job);
+    REQUIRE(whole->extra != 0);
+    REQUIRE(ordinal - x->first < x->count);
     fill_extra(s, extra_at(s, whole->extra), ret);
     ret->item = ordinal - x->first;
     ret->whole = whole->ordinal;
@@ -91,6 +93,7 @@ static void fill_child(const struct state *s, const struct expansion *x, uint32_
 }
 
 static void fill_job(const struct state *s, const struct job *j, struct job_view *ret) {
+    REQUIRE(j->flow != 0);
     struct arena arena;
     arena_init(&arena, 1024, VIEW_BYTES_MAX);
     struct rec_job rec;
@@ -198,6 +201,7 @@ bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, st
 }
 
 uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, uint32_t max) {
+    REQUIRE(ret != NULL || max == 0);
     uint32_t job = job_find(s, ref);
     if (job == 0) return 0;
     struct arena arena;
@@ -211,6 +215,7 @@ uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, 
 }
 
 static void fill_question(const struct state *s, const struct question *q, struct question_view *ret) {
+    REQUIRE(q->id != 0);
     const struct job *j = job_at(s, q->job);
     const struct options *o = job_options(s, j);
     struct arena arena;
@@ -238,6 +243,7 @@ bool view_question(const struct state *s, question_id id, struct question_view *
 
 static void fill_worker(const struct state *s, const struct live *l, uint32_t index, struct worker_view *ret) {
     const struct worker *w = worker_at(s, index);
+    REQUIRE(w->id != NULL);
     struct live_worker now = l ? live_worker_get(l, s, index) : (struct live_worker){0};
     *ret = (struct worker_view){.number = w->number,
                                 .id = bytes_slice(w->id),

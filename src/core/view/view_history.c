@@ -3,10 +3,11 @@
 
 #include "attempt_notes.h"
 #include "flow.h"
+#include "flow_lists.h"
 #include "job.h"
 #include "objects.h"
+#include "panic.h"
 #include "registry.h"
-#include "retention.h"
 
 static struct attempt_view closed_attempt(const struct snap_attempt *o) {
     return (struct attempt_view){.attempt = o->attempt,
@@ -34,6 +35,7 @@ uint32_t view_attempts(const struct state *s, struct job_ref ref, struct arena *
     for (uint32_t i = 0; i < count; i++) (*ret)[i] = closed_attempt(&closed[i]);
     if (!job_state_is_active(j->state)) return count;
     const struct run *run = run_at(s, j->link);
+    ENSURE(run->job == job);
     (*ret)[count] = (struct attempt_view){.attempt = run->attempt,
                                           .worker = bytes_slice(worker_at(s, run->worker)->id),
                                           .is_open = true,

@@ -1,15 +1,18 @@
 /* view_service.c: reading services, and the one reason why one is not running. See view.h. */
 #include "flow.h"
 #include "live.h"
+#include "panic.h"
 #include "registry.h"
 #include "service.h"
 #include "view.h"
 
 static const struct job *runner_of(const struct state *s, uint32_t flow) {
+    REQUIRE(flow_at(s, flow)->jobs.count == 1);
     return job_at(s, flow_at(s, flow)->jobs.at[SERVICE_RUNNER]);
 }
 
 static void fill(const struct state *s, const struct service *v, struct service_view *ret) {
+    REQUIRE(v->key != NULL);
     *ret = (struct service_view){.tenant = bytes_slice(tenant_at(s, v->tenant)->name),
                                  .name = service_name(v),
                                  .desired = v->desired,

@@ -1,6 +1,7 @@
 /* view_store.c: see view_store.h. */
 #include "view_store.h"
 
+#include "panic.h"
 #include "registry.h"
 #include "store.h"
 
@@ -20,6 +21,7 @@ static const struct item *item_of(const struct state *s, wall_time now, struct s
 }
 
 static void fill(const struct state *s, const struct item *it, struct item_view *ret) {
+    REQUIRE(it->text != NULL);
     *ret = (struct item_view){.key = item_key(it),
                               .kind = (enum item_kind)it->kind,
                               .members = item_members(&s->store, it),

@@ -77,6 +77,7 @@ static enum block pool_block(const struct state *s, const struct demand *d) {
     if (topic == 0) return BLOCK_NO_POOL_MAPPING;
     const struct tlv_list *pools = &topic_at(s, topic)->pools;
     const struct name_item *list = pools->at;
+    ENSURE(pools->count > 0); /* else the topic would not be there */
     for (uint32_t i = 0; i < pools->count; i++)
         if (one_pool_block(s, list[i].name) == BLOCK_NO_WORKERS) return BLOCK_NO_WORKERS;
     return one_pool_block(s, list[0].name);
@@ -122,6 +123,7 @@ static enum block ready_block(const struct state *s, const struct live *l, const
 
 static void why_ready(const struct state *s, const struct live *l, const struct limits *limits, const struct job *j,
                       struct why_job *ret) {
+                          REQUIRE(j->state == JOB_READY);
     const struct options *o = job_options(s, j);
     ret->block = ready_block(s, l, limits, j, ret);
     if (ret->block == BLOCK_RATE_LIMIT) return;
@@ -169,6 +171,7 @@ static void why_waiting(const struct state *s, const struct job *j, struct why_j
 
 static void why_active(const struct state *s, const struct job *j, struct why_job *ret) {
     const struct run *run = run_at(s, j->link);
+    ENSURE(run->attempt == j->attempt);
     ret->worker = worker_at(s, run->worker)->number;
     if (run->stop != STOP_NONE) {
         ret->block = BLOCK_STOPPING;

@@ -3,6 +3,7 @@
 #include "http.h"
 
 #include "http_impl.h"
+#include "limit.h"
 #include "panic.h"
 
 #define KEPT_BYTES_MAX 4096u /* of buffers, from one message of a connection to the next */

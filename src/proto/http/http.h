@@ -13,8 +13,9 @@
 
 #include "buf.h"
 #include "err.h"
-#include "limit.h"
 #include "vec.h"
+
+struct limits; /* limit.h */
 
 /*     verb                 word */
 #define HTTP_VERB_TABLE(X)          \

@@ -3,6 +3,8 @@
  * another way is refused. */
 #include "http_impl.h"
 
+#include "limit.h"
+
 #define LENGTH_DIGITS_MAX 18u /* of content-length: all such numbers fit 64 bits */
 #define CHUNK_DIGITS_MAX 15u  /* hexadecimal, likewise */
 #define FORGOTTEN_BYTES_MAX 4096u

@@ -3,6 +3,7 @@
  * blank before a colon, more than one space in the first line. */
 #include "http_impl.h"
 
+#include "limit.h"
 #include "uri.h"
 
 /* ---- bytes ---- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "json_text.h"
+#include "limit.h"
 #include "panic.h"
 
 enum expected {

@@ -14,8 +14,9 @@
 #include "arena.h"
 #include "err.h"
 #include "json_keys.h"
-#include "limit.h"
 #include "slice.h"
+
+struct limits; /* limit.h */
 
 #define JSON_READ_DEPTH_MAX 256u /* what json_depth_max may be set to at most */
 

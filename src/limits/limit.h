@@ -160,12 +160,9 @@ extern const uint32_t limit_count;
 /* The address of the named limit inside `l`, or NULL. */
 int64_t *limit_by_name(struct limits *l, const char *name);
 
-/* Set inside apply by the shape of the code, not by configuration: how many jobs one step may visit before the rest
- * is kept as a cursor. Part of the format: replay depends on it. */
-#define STEP_JOBS_MAX 4096
-
-/* Part of the rules in the same way: how long workers may take to confirm that they stopped what an unwinding flow
- * calls off. */
-#define UNWIND_CONFIRM_MS 60000
+/* Flows in memory that one tenant may have, at least one. */
+static inline uint64_t limits_tenant_flows_max(const struct limits *l) {
+    return ((uint64_t)l->flows_max * (uint64_t)l->flows_tenant_share + 99) / 100;
+}
 
 #endif

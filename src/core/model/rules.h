@@ -1,0 +1,31 @@
+/* rules.h: the constants that apply obeys. They are part of the format, not of the configuration: the meaning of a
+ * journal depends on them, so a replay after ten years must use the numbers that were in force when it was written.
+ *
+ * A change here, as any change of what apply does with old records, raises RULES_VERSION and keeps the old rule beside
+ * the new one: a flow carries the version that it was born under (flow.rules), and apply asks the flow. Settings are
+ * the opposite kind of number: limit.h has them, binds decide, and is not to be seen from here. */
+#ifndef REEVE_RULES_H
+#define REEVE_RULES_H
+
+/* The version of the rules in apply.
+ *
+ *   1  the first
+ *   2  the attempts of a job are remembered (attempt_notes.h)
+ *   3  what happens is counted (tally.h) */
+#define RULES_VERSION 3u
+#define NOTE_RULES 2u
+#define TALLY_RULES 3u
+
+/* How many steps (a job or an edge) one record may visit before the rest is kept as a cursor. */
+#define STEP_JOBS_MAX 4096
+
+/* How long workers may take to confirm that they stopped what an unwinding flow calls off. */
+#define UNWIND_CONFIRM_MS 60000
+
+/* How much is remembered: what became of the last slots of a schedule, the last attempts of a job, and the text that a
+ * worker gave as the reason of an end. Older notes leave, longer texts are cut. */
+#define SCHEDULE_NOTES 16u
+#define NOTES_PER_JOB 16u
+#define NOTE_REASON_BYTES 256u
+
+#endif
