@@ -41,9 +41,6 @@ static void account(struct state *s, const struct run *run, int sign) {
 void run_attach(struct state *s, uint32_t index) {
     struct run *run = run_at(s, index);
     struct worker *w = worker_at(s, run->worker);
-    REQUIRE(run->job != 0);
-    REQUIRE(w->id != NULL);
-    REQUIRE((w->first == 0) == (w->last == 0));
     REQUIRE(w->last == 0 || run_at(s, w->last)->fence < run->fence); /* the list is by fence */
     run->next = 0;
     run->prev = w->last;
@@ -73,9 +70,7 @@ static void run_free(struct state *s, uint32_t index) {
 }
 
 struct attempt_effect attempt_effect_of(const struct state *s, const struct job *j) {
-    REQUIRE(job_state_is_active(j->state));
     const struct run *run = run_at(s, j->link);
-    REQUIRE(run->attempt == j->attempt);
     return (struct attempt_effect){.worker = worker_at(s, run->worker)->number,
                                    .incarnation = run->incarnation,
                                    .job = job_ref_of(s, j),
@@ -88,7 +83,6 @@ void attempt_assign(struct state *s, uint32_t job, uint32_t worker, uint32_t att
     struct job *j = job_at(s, job);
     REQUIRE(j->state == JOB_READY);
     REQUIRE(attempt == j->attempt + 1);
-    REQUIRE(worker_at(s, worker)->id != NULL);
     uint32_t index = pool_alloc(&s->runs);
     ENSURE(index != 0);
     *run_at(s, index) =

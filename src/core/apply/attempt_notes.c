@@ -46,7 +46,6 @@ static struct attempt_note *push(struct state *s, struct job *j, uint32_t attemp
 void note_open(struct state *s, struct job *j, uint32_t attempt, uint32_t worker_number) {
     REQUIRE(attempt > 0);
     REQUIRE(worker_number > 0);
-    REQUIRE(j->note == 0 || attempt_note_at(s, j->note)->attempt < attempt);
     if (!has_facts(s, j)) note_free_all(s, j); /* the last worker is all that is kept */
     (void)push(s, j, attempt, worker_number);
 }

@@ -20,7 +20,6 @@ static struct slice class_key(const void *ctx, uint32_t value) {
 
 static struct slice profile_encoded(const struct profile *p) {
     struct slice key = bytes_slice(p->key);
-    ENSURE(key.len >= 4);
     return slice_of(key.ptr + 4, key.len - 4);
 }
 
@@ -63,7 +62,6 @@ void profile_ref(struct state *s, uint32_t profile) {
 
 static void class_free_if_unused(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
-    REQUIRE(c->key != NULL);
     if (c->refs || c->count) return;
     ENSURE(c->head == 0);
     ENSURE(c->held_by == 0);
@@ -181,7 +179,6 @@ static void list_class(struct state *s, uint32_t index) {
 
 static void unlist_class(struct state *s, uint32_t index) {
     struct class_ *c = class_at(s, index);
-    REQUIRE(*list_of(s, c) != 0);
     if (c->prev)
         class_at(s, c->prev)->next = c->next;
     else
@@ -247,7 +244,6 @@ void ready_remove(struct state *s, uint32_t job) {
     }
     struct class_ *c = class_at(s, j->link);
     REQUIRE(c->count > 0);
-    REQUIRE(c->head != 0);
     if (j->prev)
         job_at(s, j->prev)->next = j->next;
     else
@@ -260,7 +256,6 @@ void ready_remove(struct state *s, uint32_t job) {
     j->next = j->prev = j->link = 0;
     if (--c->count == 0) {
         ENSURE(c->head == 0);
-        ENSURE(c->tail == 0);
         unlist_class(s, index);
         class_free_if_unused(s, index);
     }

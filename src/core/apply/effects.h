@@ -12,6 +12,7 @@ struct state;
 struct effects {
     struct vec queue;    /* of struct effect, in order of their LSNs; `head` of them have left */
     uint32_t head;
+    uint64_t last_lsn;   /* of the newest of them */
     struct pool replies; /* of struct reply: what answers point at */
     uint32_t leaving;    /* reply of the effect that left last: valid until the next one */
     struct bytes *leaving_bytes; /* likewise, of a change or a message */

@@ -27,7 +27,6 @@ void timer_init(struct state *s) {
 }
 
 void timer_set(struct state *s, enum timer_kind kind, uint32_t index, wall_time due) {
-    REQUIRE(index != 0);
     uint64_t ref = (uint64_t)kind << 32 | index;
     uint32_t position = *position_of(s, ref);
     if (due.ms == TIME_NEVER) {
@@ -73,7 +72,6 @@ wall_time job_due(const struct state *s, const struct job *j) {
     case JOB_DISPATCHED:
     case JOB_RUNNING: {
         const struct run *run = run_at(s, j->link);
-        ENSURE(run->job != 0);
         /* a stop that was asked for ends the other clocks: it cannot be asked for twice */
         if (run->stop != STOP_NONE) return run->confirm;
         due = after(j->since, j->state == JOB_RUNNING ? o->run_timeout_ms : o->dispatch_timeout_ms);

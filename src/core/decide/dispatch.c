@@ -84,7 +84,6 @@ struct round {
 /* ---- three small heaps ---- */
 
 static void candidate_sink(struct candidate *heap, uint32_t count, uint32_t at) {
-    REQUIRE(at < count);
     struct candidate moving = heap[at];
     for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
         if (child + 1 < count && load_is_better(&heap[child + 1].load, &heap[child].load)) child++;
@@ -164,7 +163,6 @@ static uint64_t share_of(struct round *r, uint32_t tenant) {
 
 static void read_contender(const struct round *r, struct contender *x) {
     const struct class_ *c = class_at(r->state, x->class_);
-    REQUIRE(c->head != 0);
     const struct job *j = job_at(r->state, c->head);
     x->priority = c->priority;
     x->tenant = c->tenant;
@@ -271,7 +269,6 @@ static uint32_t first_job(struct round *r, uint32_t class_) {
     const struct class_ *c = class_at(s, class_);
     for (uint32_t left = c->count; left > 0; left--) {
         uint32_t job = c->head;
-        ENSURE(job != 0);
         const struct flow *f = flow_at(s, job_at(s, job)->flow);
         /* for a moment: its jobs are being gone through one by one, or will be */
         if (f->sweep != SWEEP_NONE || f->unwinding == UNWIND_DUE || expand_is_passing(s, f)) return 0;
@@ -352,7 +349,6 @@ bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
         r->tenant = x->tenant;
         /* a class may be freed with its last job */
         if (class_at(r->state, x->class_)->count == 1) drop_contender(r);
-        ENSURE(job_at(r->state, job)->state == JOB_READY);
         *ret_job = job;
         *ret_worker = worker;
         return true;
@@ -361,7 +357,6 @@ bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
 }
 
 void round_given(struct round *r) {
-    REQUIRE(r->worker != 0);
     REQUIRE(tenant_at(r->state, r->tenant)->weight > 0);
     live_worker(r->live, r->state, r->worker)->served = ++r->live->served_last;
     uint64_t *share = live_share(r->live, r->tenant);

@@ -14,7 +14,6 @@ void tally_add(struct state *s, const struct flow *f, enum tally what, uint64_t 
 
 void tally_time(struct state *s, const struct flow *f, enum tally spread, int64_t ms) {
     REQUIRE(spread >= TALLY_WAIT);
-    REQUIRE(spread + TALLY_SPREAD_SLOTS <= TALLY_COUNT);
     REQUIRE(ms >= 0);
     if (f->rules < TALLY_RULES) return;
     uint32_t i = 0;
