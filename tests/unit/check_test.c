@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "checkrig.h"
+#include "trace_fixture.h"
 
 #define PLAIN .kind = TK_WORK
 #define PARENTS(...) .parents = (const uint32_t[]){__VA_ARGS__}, \
