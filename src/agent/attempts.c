@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "min.h"
 #include "panic.h"
 #include "wtime.h"
 
@@ -149,13 +150,9 @@ void attempts_touch(struct attempts *t, struct attempt *a) {
     *(uint32_t *)vec_push(&t->dirty) = a->index;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 void attempts_time(struct attempts *t, struct attempt *a) {
-    int64_t when = least(least(a->sleep_until_ms, a->timeout_at_ms), least(a->kill_at_ms, a->spool_at_ms));
-    when = least(when, least(a->tell_at_ms, a->tend_at_ms));
+    int64_t when = min_i64(min_i64(a->sleep_until_ms, a->timeout_at_ms), min_i64(a->kill_at_ms, a->spool_at_ms));
+    when = min_i64(when, min_i64(a->tell_at_ms, a->tend_at_ms));
     if (a->heap_position != 0) heap_remove(&t->due, a->heap_position);
     a->heap_position = 0;
     if (when != TIME_NEVER) heap_push(&t->due, when, a->index);

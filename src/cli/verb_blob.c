@@ -5,14 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hex.h"
 #include "out.h"
 #include "verbs.h"
 
 #define PART_BYTES (1u << 20)
-
-static void hex(const uint8_t *bytes, size_t len, char *out) {
-    for (size_t i = 0; i < len; i++) snprintf(out + i * 2, 3, "%02x", bytes[i]);
-}
 
 enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret) {
     uint8_t *hash = arena_alloc(&c->arena, DIGEST_BYTES);
@@ -117,7 +114,8 @@ enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
 }
 
 /* A file that can be read twice is hashed first: what the server has is not sent again. */
-static enum err hash_first(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES], struct wire_blob_begin *ret) {
+static enum err hash_first(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES],
+                           struct wire_blob_begin *ret) {
     struct slice part = {0};
     struct stat st;
     enum err e = ERR_OK;
@@ -187,7 +185,7 @@ enum err verb_blob_put(struct cli *c) {
     if (e == ERR_OK) e = put_parts(c, &s, &begin, hash, &bytes);
     if (!is_stdin) close(s.fd);
     if (e != ERR_OK) return e;
-    hex(hash, sizeof hash, text);
+    hex_write(slice_of(hash, sizeof hash), text);
     e = keep(c, text, s.path);
     if (e != ERR_OK) return e;
     if (c->json)
@@ -251,7 +249,7 @@ static void list_artifacts(struct cli *c, const struct wire_job_view *job) {
     for (uint32_t i = 0; i < job->artifacts.count; i++) {
         if (c->json) out_json(&wire_kept_desc, &files[i]);
         if (c->json || files[i].hash.len != DIGEST_BYTES) continue;
-        hex(files[i].hash.ptr, files[i].hash.len, hash);
+        hex_write(files[i].hash, hash);
         out_cell(&t, OUT_PLAIN, "%.*s", SLICE_FMT(files[i].name));
         out_cell(&t, OUT_PLAIN, "%s", out_bytes(files[i].bytes, size));
         out_cell(&t, OUT_PLAIN, "%s", hash);
@@ -299,7 +297,7 @@ enum err verb_blob_ls(struct cli *c) {
         for (uint32_t i = 0; i < page->blobs.count; i++) {
             if (c->json) out_json(&wire_blob_view_desc, &list[i]);
             if (c->json || list[i].hash.len != DIGEST_BYTES) continue;
-            hex(list[i].hash.ptr, list[i].hash.len, hash);
+            hex_write(list[i].hash, hash);
             out_cell(&t, OUT_PLAIN, "%s", hash);
             out_cell(&t, OUT_PLAIN, "%s", out_bytes(list[i].bytes, size));
         }

@@ -1,5 +1,5 @@
-/* osdigest.c: SHA-256 and SHA-1 by libcrypto, which picks the machine's own instructions. Through its plain functions, not
- * through EVP: looking an algorithm up there sets all of OpenSSL up, which costs each process 2 MB and some
+/* osdigest.c: SHA-256 and SHA-1 by libcrypto, which picks the machine's own instructions. Through its plain functions,
+ * not through EVP: looking an algorithm up there sets all of OpenSSL up, which costs each process 2 MB and some
  * milliseconds, the command line among them. That these functions are called deprecated is what the first line is
  * about. A failure here is no memory, and that is a panic. */
 #define OPENSSL_SUPPRESS_DEPRECATED

@@ -1,5 +1,5 @@
-/* digest.h: SHA-256, as the world offers it, and SHA-1 for the handshake of WebSocket. Implemented in os/ with OpenSSL. A
- * pure function of its input, so the simulator uses the real one. May be called from every thread; one running digest
+/* digest.h: SHA-256, as the world offers it, and SHA-1 for the handshake of WebSocket. Implemented in os/ with OpenSSL.
+ * A pure function of its input, so the simulator uses the real one. May be called from every thread; one running digest
  * belongs to one thread at a time. */
 #ifndef REEVE_DIGEST_H
 #define REEVE_DIGEST_H

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "bytes.h"
 #include "exchange.h"
+#include "min.h"
 #include "panic.h"
 #include "remote.h"
 #include "vec.h"
@@ -363,20 +364,16 @@ void titan_peers_pass(struct titan_peers *m) {
     }
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 mono_time titan_peers_next(struct titan_peers *m) {
     int64_t next = m->words.count > 0 ? now_of(m) + PENDING_MS : TIME_NEVER;
     for (uint32_t i = 1; i <= m->pool.high; i++) {
         struct member *x = pool_at(&m->pool, i);
         if (x->port == 0) continue;
-        next = least(next, exchanges_next(&x->exchanges));
-        if (!x->is_probing && !x->is_ending) next = least(next, x->probe_ms);
-        if (x->disk != NULL) next = least(next, remote_next(&x->remote));
-        if (x->disk != NULL && !x->is_silent) next = least(next, agent_next(x->agent).ms);
-        if (!x->is_silent) next = least(next, x->heard_ms + CALLS_SILENT * interval_ms(x) + 1);
+        next = min_i64(next, exchanges_next(&x->exchanges));
+        if (!x->is_probing && !x->is_ending) next = min_i64(next, x->probe_ms);
+        if (x->disk != NULL) next = min_i64(next, remote_next(&x->remote));
+        if (x->disk != NULL && !x->is_silent) next = min_i64(next, agent_next(x->agent).ms);
+        if (!x->is_silent) next = min_i64(next, x->heard_ms + CALLS_SILENT * interval_ms(x) + 1);
     }
     return (mono_time){next};
 }

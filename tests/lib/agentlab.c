@@ -31,10 +31,6 @@
 #define PATIENCE_MS 60000
 #define ANSWER_BYTES_MAX (64u << 20)
 
-static int64_t now_ms(void) {
-    return osclock()->mono(osclock()).ms;
-}
-
 void agentlab_open(struct agentlab *l) {
     const char *base = getenv("TMPDIR");
     *l = (struct agentlab){.conn = -1, .slots = 4, .spool_bytes_max = 1u << 30};
@@ -293,7 +289,7 @@ static void answer_take(void *ctx, const struct frame *f) {
 
 static void client_open(struct agentlab *l) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until = test_mono_ms() + PATIENCE_MS;
     if (l->conn >= 0) return;
     snprintf(to.sun_path, sizeof to.sun_path, "%s", l->socket + strlen("unix:"));
     for (;;) {
@@ -301,7 +297,7 @@ static void client_open(struct agentlab *l) {
         if (connect(l->conn, (struct sockaddr *)&to, sizeof to) == 0) break;
         (void)close(l->conn);
         l->conn = -1;
-        if (now_ms() > until) fail_msg("the server does not come up");
+        if (test_mono_ms() > until) fail_msg("the server does not come up");
         (void)poll(NULL, 0, 10);
     }
     struct wire_hello hello = {.version_min = FRAME_VERSION, .version_max = FRAME_VERSION, .build = SLICE("test")};
@@ -375,11 +371,11 @@ const struct wire_job_view *agentlab_job(struct agentlab *l, struct slice flow, 
 }
 
 const struct wire_job_view *agentlab_until(struct agentlab *l, struct slice flow, const char *name, const char *state) {
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until = test_mono_ms() + PATIENCE_MS;
     for (;;) {
         const struct wire_job_view *job = agentlab_job(l, flow, name);
         if (slice_eq(job->state, slice_str(state))) return job;
-        if (now_ms() > until) fail_msg("%s is %.*s, not %s", name, SLICE_FMT(job->state), state);
+        if (test_mono_ms() > until) fail_msg("%s is %.*s, not %s", name, SLICE_FMT(job->state), state);
         (void)poll(NULL, 0, 5);
     }
 }
@@ -397,21 +393,21 @@ struct slice agentlab_log(struct agentlab *l, struct slice flow, const char *nam
 }
 
 const char *agentlab_file(struct agentlab *l, const char *path) {
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until = test_mono_ms() + PATIENCE_MS;
     for (;;) {
         char text[256] = "";
         int fd = open(path, O_RDONLY);
         ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
         if (fd >= 0) (void)close(fd);
         if (got > 0) return arena_copy(&l->arena, text, (size_t)got + 1);
-        if (now_ms() > until) fail_msg("%s does not come", path);
+        if (test_mono_ms() > until) fail_msg("%s does not come", path);
         (void)poll(NULL, 0, 2);
     }
 }
 
 bool agentlab_is_dead_soon(long pid) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (now_ms() < until) {
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (test_mono_ms() < until) {
         char path[64], text[256] = "";
         snprintf(path, sizeof path, "/proc/%ld/stat", pid);
         int fd = open(path, O_RDONLY);

@@ -1,5 +1,5 @@
-/* trace_fixture.h: the second model and the checkers of the simulator with a hand-written history. A line is taught to the
- * model, said to the checkers, or told to both; the model refuses it, or a checker objects to it, or it passes. */
+/* trace_fixture.h: the second model and the checkers of the simulator with a hand-written history. A line is taught to
+ * the model, said to the checkers, or told to both; the model refuses it, or a checker objects to it, or it passes. */
 #ifndef REEVE_TRACE_FIXTURE_H
 #define REEVE_TRACE_FIXTURE_H
 
