@@ -7,15 +7,15 @@
 #include "model_job.h"
 #include "model_schedule.h"
 
-struct move {
+struct clock_move {
     int64_t from_ms, by_ms, now_ms;
 };
 
-static bool waits(const struct move *v, int64_t ms) {
+static bool waits(const struct clock_move *v, int64_t ms) {
     return ms >= v->from_ms;
 }
 
-static void move_due(const struct move *v, struct model_job *j) {
+static void move_due(const struct clock_move *v, struct model_job *j) {
     if (!j->waits_for_time || !waits(v, j->due_most_ms)) return;
     bool sure = waits(v, j->due_least_ms); /* else nobody knows on which side of `from` the jitter put it */
     if (sure || v->by_ms < 0) j->due_least_ms += v->by_ms;
@@ -24,7 +24,7 @@ static void move_due(const struct move *v, struct model_job *j) {
     if (j->due_most_ms < j->spec.not_before_ms) j->due_most_ms = j->spec.not_before_ms;
 }
 
-static void move_job(const struct move *v, struct model_job *j) {
+static void move_job(const struct clock_move *v, struct model_job *j) {
     bool over = trace_is_terminal(j->state);
     if (over ? j->since_ms > v->now_ms : waits(v, j->since_ms)) j->since_ms += v->by_ms;
     if (j->submit_ms > v->now_ms) j->submit_ms += v->by_ms;
@@ -34,7 +34,7 @@ static void move_job(const struct move *v, struct model_job *j) {
 }
 
 bool model_clock(struct model *m, const struct trace_clock *r, char *text) {
-    struct move v = {r->from_ms, r->by_ms, m->time_ms + r->by_ms};
+    struct clock_move v = {r->from_ms, r->by_ms, m->time_ms + r->by_ms};
     if (r->by_ms == 0) return model_object(text, "the clock moves by nothing");
     if (r->by_ms < 0 && r->from_ms != v.now_ms) return model_object(text, "the clock falls and moves something else");
     for (uint32_t i = 0; i < m->flow_count; i++)

@@ -9,7 +9,7 @@
 #include "model_rules.h"
 #include "panic.h"
 
-struct waiting {
+struct model_waiting {
     int64_t slot_ms;
     bool replaces;
 };
@@ -20,7 +20,7 @@ struct model_schedule {
     int64_t after_ms;
     uint64_t flow;
     uint64_t fired, missed, skipped;
-    struct waiting *waiting;
+    struct model_waiting *waiting;
     uint32_t waiting_count;
 };
 
@@ -107,8 +107,8 @@ static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     return true;
 }
 
-static void wait_at(struct model_schedule *s, struct waiting w, bool first) {
-    struct waiting *grown = realloc(s->waiting, (s->waiting_count + 1u) * sizeof *grown);
+static void wait_at(struct model_schedule *s, struct model_waiting w, bool first) {
+    struct model_waiting *grown = realloc(s->waiting, (s->waiting_count + 1u) * sizeof *grown);
     REQUIRE(grown != NULL);
     s->waiting = grown;
     uint32_t at = first ? 0 : s->waiting_count;
@@ -185,12 +185,12 @@ static bool slot(struct model *m, struct model_schedule *s, const struct trace_s
         break;
     case TSLOT_QUEUED:
         if (s->set.overlap != TP_QUEUE && !caught_up) return model_object(text, "a slot waits that should not");
-        wait_at(s, (struct waiting){r->slot_ms, false}, false);
+        wait_at(s, (struct model_waiting){r->slot_ms, false}, false);
         break;
     case TSLOT_REPLACES:
         if (s->set.overlap != TP_REPLACE) return model_object(text, "a slot replaces that should not");
         drop_replacing(s);
-        wait_at(s, (struct waiting){r->slot_ms, true}, true);
+        wait_at(s, (struct model_waiting){r->slot_ms, true}, true);
         break;
     case TSLOT_MISSED:
     case TSLOT_COUNT: return model_object(text, "a slot became nothing");
@@ -211,7 +211,7 @@ static bool paused(struct model *m, struct model_schedule *s, const struct trace
 static bool backfill(struct model_schedule *s, const struct trace_slot *r, char *text) {
     for (uint32_t i = 0; i < r->slot_count; i++) {
         if (r->slots[i] > s->after_ms) return model_object(text, "a slot to come is filled in");
-        wait_at(s, (struct waiting){r->slots[i], false}, false);
+        wait_at(s, (struct model_waiting){r->slots[i], false}, false);
     }
     return true;
 }

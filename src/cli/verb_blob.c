@@ -37,7 +37,7 @@ static enum err state_of(struct cli *c, enum wire_op op, const void *m, struct w
 /* ---- putting ---- */
 
 /* Where the bytes come from: memory, or a file of which only a part is held at a time. */
-struct source {
+struct blob_source {
     const char *path; /* for people */
     int fd;           /* -1: memory */
     struct slice rest;
@@ -46,7 +46,7 @@ struct source {
 };
 
 /* The next part; empty at the end. What is read is hashed on the way. */
-static enum err source_next(struct cli *c, struct source *s, struct slice *ret) {
+static enum err source_next(struct cli *c, struct blob_source *s, struct slice *ret) {
     size_t len = 0;
     if (s->fd < 0) {
         *ret = slice_of(s->rest.ptr, s->rest.len < PART_BYTES ? s->rest.len : PART_BYTES);
@@ -65,17 +65,17 @@ static enum err source_next(struct cli *c, struct source *s, struct slice *ret) 
     return ERR_OK;
 }
 
-static void source_hash_begin(struct cli *c, struct source *s) {
+static void source_hash_begin(struct cli *c, struct blob_source *s) {
     s->run = c->world->hasher->begin(c->world->hasher);
 }
 
-static void source_hash_end(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES]) {
+static void source_hash_end(struct cli *c, struct blob_source *s, uint8_t hash[DIGEST_BYTES]) {
     c->world->hasher->end(s->run, hash);
     s->run = NULL;
 }
 
 /* Sends all of it; `begin` may say the hash already, and then nothing is sent that the server has. */
-static enum err put_parts(struct cli *c, struct source *s, const struct wire_blob_begin *begin,
+static enum err put_parts(struct cli *c, struct blob_source *s, const struct wire_blob_begin *begin,
                           uint8_t hash[DIGEST_BYTES], uint64_t *ret_bytes) {
     struct wire_blob_state state;
     struct slice part = {0};
@@ -105,7 +105,7 @@ static enum err put_parts(struct cli *c, struct source *s, const struct wire_blo
 enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
     uint8_t *hash = arena_alloc(&c->arena, DIGEST_BYTES);
     uint64_t sent = 0;
-    struct source s = {.path = "memory", .fd = -1, .rest = bytes};
+    struct blob_source s = {.path = "memory", .fd = -1, .rest = bytes};
     c->world->hasher->whole(c->world->hasher, bytes, hash);
     struct wire_blob_begin begin = {.hash = slice_of(hash, DIGEST_BYTES), .bytes = bytes.len};
     enum err e = put_parts(c, &s, &begin, hash, &sent);
@@ -114,7 +114,7 @@ enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
 }
 
 /* A file that can be read twice is hashed first: what the server has is not sent again. */
-static enum err hash_first(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES],
+static enum err hash_first(struct cli *c, struct blob_source *s, uint8_t hash[DIGEST_BYTES],
                            struct wire_blob_begin *ret) {
     struct slice part = {0};
     struct stat st;
@@ -172,7 +172,7 @@ enum err verb_blob_rm(struct cli *c) {
 
 enum err verb_blob_put(struct cli *c) {
     bool is_stdin = strcmp(c->args[0], "-") == 0;
-    struct source s = {.path = is_stdin ? "standard input" : c->args[0]};
+    struct blob_source s = {.path = is_stdin ? "standard input" : c->args[0]};
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
     struct wire_blob_begin begin = {0};

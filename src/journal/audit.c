@@ -12,17 +12,17 @@
 #define NAME_BYTES 200u
 #define TRIES 8u /* each follows a move of a whole segment, which takes longer than to read some */
 
-struct slot {              /* a record that fits, until the segment is through: later ones take its place */
+struct audit_slot {        /* a record that fits, until the segment is through: later ones take its place */
     struct audit_record r; /* without its texts */
     char principal[NAME_BYTES], name[NAME_BYTES], text[AUDIT_TEXT_BYTES];
 };
 
-struct reading {
+struct audit_reading {
     const struct audit_query *q;
     const atomic_bool *stop;
     struct arena *arena;  /* of the page */
     struct arena scratch; /* of one record */
-    struct slot *ring;    /* the last `room` that fit, of one segment: `seen` have been put in */
+    struct audit_slot *ring; /* the last `room` that fit, of one segment: `seen` have been put in */
     uint32_t room;
     uint64_t seen;
     bool before; /* something was older than since_ms: so is everything in older segments */
@@ -120,11 +120,11 @@ static bool fits(const struct audit_query *q, const struct record *r, int64_t ti
     return (q->since_ms == 0 || time_ms >= q->since_ms) && (q->until_ms == 0 || time_ms < q->until_ms);
 }
 
-static void keep(struct reading *p, const struct record *r, uint64_t lsn, int64_t time_ms) {
+static void keep(struct audit_reading *p, const struct record *r, uint64_t lsn, int64_t time_ms) {
     struct slice name = text_of(r, "worker");
     if (name.len == 0) name = text_of(r, "name");
     if (name.len == 0) name = text_of(r, "key");
-    struct slot *to = &p->ring[p->seen++ % p->room];
+    struct audit_slot *to = &p->ring[p->seen++ % p->room];
     to->r = (struct audit_record){.lsn = lsn,
                                   .time_ms = time_ms,
                                   .kind = r->kind,
@@ -137,7 +137,7 @@ static void keep(struct reading *p, const struct record *r, uint64_t lsn, int64_
 
 /* ---- one segment ---- */
 
-static enum err batch_read(struct reading *p, const struct batch *b, struct why *why) {
+static enum err batch_read(struct audit_reading *p, const struct batch *b, struct why *why) {
     struct cursor c = cursor_of(b->records);
     if (p->q->since_ms != 0 && b->time.ms < p->q->since_ms) p->before = true;
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn && lsn <= p->q->upto_lsn; lsn++) {
@@ -152,7 +152,7 @@ static enum err batch_read(struct reading *p, const struct batch *b, struct why 
 
 /* Up to its first block that is none: the end, or what is being written just now. Whether the chain is whole is the
  * business of who starts a server. */
-static enum err segment_read(struct reading *p, struct scan *scan, const struct segment *g, struct why *why) {
+static enum err segment_read(struct audit_reading *p, struct scan *scan, const struct segment *g, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     segment_file_name(name, g);
     enum err e = g->packed ? scan_open_packed(scan, name, why) : scan_open(scan, name, g->header.nonce, false, why);
@@ -173,9 +173,9 @@ static enum err segment_read(struct reading *p, struct scan *scan, const struct 
 
 /* ---- all of them, backwards ---- */
 
-static void page_take(const struct reading *p, struct audit_page *page) {
+static void page_take(const struct audit_reading *p, struct audit_page *page) {
     for (uint64_t i = p->seen; i > 0 && p->seen - i < p->room; i--) {
-        const struct slot *from = &p->ring[(i - 1) % p->room];
+        const struct audit_slot *from = &p->ring[(i - 1) % p->room];
         struct audit_record *to = &page->at[page->count++];
         *to = from->r;
         to->principal = arena_slice(p->arena, slice_str(from->principal));
@@ -184,13 +184,13 @@ static void page_take(const struct reading *p, struct audit_page *page) {
     }
 }
 
-static enum err segments_read(struct reading *p, struct disk *d, const struct segment_table *t, struct audit_page *page,
-                              struct why *why) {
+static enum err segments_read(struct audit_reading *p, struct disk *d, const struct segment_table *t,
+                              struct audit_page *page, struct why *why) {
     struct scan scan;
     enum err e = ERR_OK;
     uint32_t read = 0;
     uint64_t oldest = 0; /* record of a segment that was read */
-    p->ring = ARENA_ARRAY(p->arena, struct slot, p->q->most + 1);
+    p->ring = ARENA_ARRAY(p->arena, struct audit_slot, p->q->most + 1);
     scan_init(&scan, d);
     for (uint32_t i = t->rows.count; e == ERR_OK && i > 0; i--) {
         const struct segment *g = segment_at(t, i - 1);
@@ -219,7 +219,7 @@ static enum err segments_read(struct reading *p, struct disk *d, const struct se
 static enum err page_read(struct disk *d, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
                           struct audit_page *ret, struct why *why) {
     struct segment_table t;
-    struct reading p = {.q = q, .stop = stop, .arena = arena};
+    struct audit_reading p = {.q = q, .stop = stop, .arena = arena};
     *ret = (struct audit_page){.at = ARENA_ARRAY(arena, struct audit_record, q->most + 1)};
     segment_table_init(&t);
     arena_init(&p.scratch, 65536, (size_t)1 << 30);

@@ -17,13 +17,13 @@ enum err fold_closed(struct disk *d, uint64_t *ret_lsn, struct why *why) {
     return e;
 }
 
-struct loading {
+struct fold_loading {
     struct byte_sink sink;
     struct engine *engine;
 };
 
 static enum err load_more(struct byte_sink *s, const void *from, size_t len, struct why *why) {
-    return engine_load(((struct loading *)s)->engine, slice_of(from, len), why);
+    return engine_load(((struct fold_loading *)s)->engine, slice_of(from, len), why);
 }
 
 /* Damaged snapshots, and such as were removed since they were listed, are passed over: the records they cover may still
@@ -34,7 +34,7 @@ static enum err snapshot_load(struct disk *d, uint64_t upto, struct fold *f, str
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
         struct snapshot_info info;
         if (list.lsn[i] > upto) continue;
-        struct loading l = {.sink = {load_more}, .engine = f->engine};
+        struct fold_loading l = {.sink = {load_more}, .engine = f->engine};
         e = snapfile_read(d, list.lsn[i], &info, NULL, why);
         bool whole = e == ERR_OK;
         if (whole) e = snapfile_read(d, list.lsn[i], &info, &l.sink, why);

@@ -77,7 +77,7 @@ enum err inspect_verify(struct disk *d, struct inspect_report *ret, struct why *
 
 /* ---- records, one by one ---- */
 
-struct reading {
+struct inspect_reading {
     uint64_t from, to;
     enum err (*each)(void *ctx, const struct block *b, uint64_t lsn, const struct record *r, struct why *why);
     void *ctx;
@@ -85,7 +85,7 @@ struct reading {
 };
 
 static enum err block_read(void *ctx, const struct block *b, const struct chain_place *at, struct why *why) {
-    struct reading *p = ctx;
+    struct inspect_reading *p = ctx;
     if (b->kind != BLOCK_BATCH || b->batch.last_lsn < p->from || b->batch.first_lsn > p->to) return ERR_OK;
     struct cursor c = cursor_of(b->batch.records);
     for (uint64_t lsn = b->batch.first_lsn; lsn <= b->batch.last_lsn; lsn++) {
@@ -100,7 +100,7 @@ static enum err block_read(void *ctx, const struct block *b, const struct chain_
     return ERR_OK;
 }
 
-static enum err records_read(struct disk *d, struct reading *p, struct why *why) {
+static enum err records_read(struct disk *d, struct inspect_reading *p, struct why *why) {
     struct chain end = {.next_lsn = 1};
     arena_init(&p->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     enum err e = walk(d, p->from > 0 ? p->from : 1, block_read, p, NULL, &end, why);
@@ -117,7 +117,7 @@ static enum err record_count(void *ctx, const struct block *b, uint64_t lsn, con
 }
 
 enum err inspect_count(struct disk *d, uint64_t ret[], struct why *why) {
-    struct reading p = {.from = 1, .to = UINT64_MAX, .each = record_count, .ctx = ret};
+    struct inspect_reading p = {.from = 1, .to = UINT64_MAX, .each = record_count, .ctx = ret};
     memset(ret, 0, REC_KIND_END * sizeof *ret);
     return records_read(d, &p, why);
 }
@@ -151,7 +151,7 @@ static enum err record_out(void *ctx, const struct block *b, uint64_t lsn, const
 enum err inspect_dump(struct disk *d, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why) {
     REQUIRE(out != NULL);
     struct dump dump = {.out = out};
-    struct reading p = {.from = from, .to = to, .each = record_out, .ctx = &dump};
+    struct inspect_reading p = {.from = from, .to = to, .each = record_out, .ctx = &dump};
     buf_init(&dump.line, LINE_BYTES_MAX);
     enum err e = records_read(d, &p, why);
     buf_fini(&dump.line);

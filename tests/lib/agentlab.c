@@ -78,7 +78,7 @@ static void server_line(void *ctx, enum server_level level, const char *what, co
     if (getenv("AGENTLAB_LOG") != NULL) fprintf(stderr, "server %d: %s: %s\n", (int)level, what, text);
 }
 
-struct process {
+struct lab_process {
     struct osloop *loop;
     struct server *server;
     struct agent *agent;
@@ -87,13 +87,13 @@ struct process {
 
 static void server_turn(void *ctx) {
     struct why why;
-    struct process *p = ctx;
+    struct lab_process *p = ctx;
     server_pass(p->server);
     if (server_failed(p->server, &why) != ERR_OK) die("server", &why);
 }
 
 static mono_time server_when(void *ctx) {
-    return server_next(((struct process *)ctx)->server);
+    return server_next(((struct lab_process *)ctx)->server);
 }
 
 static void wake(void *ctx, unsigned when) {
@@ -101,7 +101,7 @@ static void wake(void *ctx, unsigned when) {
 }
 
 static _Noreturn void server_main(const struct agentlab *l) {
-    struct process p = {0};
+    struct lab_process p = {0};
     struct why why = {{0}};
     char path[240], got[OSLOOP_ADDRESS_MAX];
     struct disk *disk;
@@ -129,28 +129,28 @@ static void worker_line(void *ctx, const char *line) {
 }
 
 static void worker_turn(void *ctx) {
-    struct process *p = ctx;
+    struct lab_process *p = ctx;
     agent_pass(p->agent);
     if (agent_is_over(p->agent)) osloop_stop(p->loop);
 }
 
 static mono_time worker_when(void *ctx) {
-    return agent_next(((struct process *)ctx)->agent);
+    return agent_next(((struct lab_process *)ctx)->agent);
 }
 
 static void procs_ready(void *ctx, unsigned when) {
     (void)when;
-    osproc_run(((struct process *)ctx)->proc);
+    osproc_run(((struct lab_process *)ctx)->proc);
 }
 
 static void worker_signal(void *ctx, int number) {
     (void)number;
-    agent_drain(((struct process *)ctx)->agent);
+    agent_drain(((struct lab_process *)ctx)->agent);
 }
 
 static _Noreturn void worker_main(const struct agentlab *l) {
     static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", NULL};
-    struct process p = {0};
+    struct lab_process p = {0};
     struct why why = {{0}};
     char path[240];
     struct disk *disk;
@@ -262,7 +262,7 @@ static void converse(struct agentlab *l, enum wire_op op, const void *message, f
     }
 }
 
-struct answer {
+struct lab_answer {
     struct agentlab *l;
     uint8_t expected;
     void *message;
@@ -270,7 +270,7 @@ struct answer {
 };
 
 static void answer_take(void *ctx, const struct frame *f) {
-    struct answer *a = ctx;
+    struct lab_answer *a = ctx;
     struct why why = {{0}};
     struct frame copy = *f;
     copy.body = arena_slice(&a->l->arena, f->body);
@@ -301,13 +301,13 @@ static void client_open(struct agentlab *l) {
         (void)poll(NULL, 0, 10);
     }
     struct wire_hello hello = {.version_min = FRAME_VERSION, .version_max = FRAME_VERSION, .build = SLICE("test")};
-    struct answer a = {.l = l, .expected = WIRE_WELCOME};
+    struct lab_answer a = {.l = l, .expected = WIRE_WELCOME};
     converse(l, WIRE_HELLO, &hello, answer_take, &a);
 }
 
 const void *agentlab_ask(struct agentlab *l, enum wire_op op, const void *message) {
     client_open(l);
-    struct answer a = {.l = l, .expected = wire_info((uint8_t)op)->answer};
+    struct lab_answer a = {.l = l, .expected = wire_info((uint8_t)op)->answer};
     converse(l, op, message, answer_take, &a);
     return a.message;
 }
@@ -383,7 +383,7 @@ const struct wire_job_view *agentlab_until(struct agentlab *l, struct slice flow
 struct slice agentlab_log(struct agentlab *l, struct slice flow, const char *name) {
     struct buf log;
     struct wire_logs logs = {.job = target_of(l, flow, name)};
-    struct answer a = {.l = l, .expected = WIRE_LOG_DATA, .log = &log};
+    struct lab_answer a = {.l = l, .expected = WIRE_LOG_DATA, .log = &log};
     client_open(l);
     buf_init(&log, ANSWER_BYTES_MAX);
     converse(l, WIRE_LOGS, &logs, answer_take, &a);

@@ -10,18 +10,18 @@
 
 #define BLOB_PATH "sha256:"
 
-struct reading {
+struct flow_reading {
     struct hasher *hasher;
     struct arena *arena;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
-    struct reading *reading = ctx;
+    struct flow_reading *reading = ctx;
     reading->hasher->whole(reading->hasher, bytes, ret);
 }
 
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
-    struct reading *reading = ctx;
+    struct flow_reading *reading = ctx;
     static const struct slice before = {(const uint8_t *)BLOB_PATH, sizeof BLOB_PATH - 1};
     uint8_t *at = arena_alloc(reading->arena, SPEC_HASH_BYTES);
     bool is_blob = path.len > before.len && memcmp(path.ptr, before.ptr, before.len) == 0;
@@ -56,7 +56,7 @@ static enum err given_read(struct server *s, const struct request *r, struct sli
 
 static enum err read_spec(struct server *s, const struct request *r, struct slice spec, struct slice params, bool grows,
                           struct wire_flow *ret, struct why *why) {
-    struct reading reading = {s->world.hasher, r->arena};
+    struct flow_reading reading = {s->world.hasher, r->arena};
     struct spec_input in = {.source = {.name = "flow", .text = spec},
                             .world = {&reading, file, hash, engine_now(s->engine).ms},
                             .jobs_max = (uint32_t)s->limits->submit_jobs_max,

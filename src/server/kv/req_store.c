@@ -164,14 +164,14 @@ bool req_kv_stop(struct server *s, struct request *r, uint32_t request) {
     return true;
 }
 
-struct told {
+struct store_told {
     struct server *s;
     struct wire_kv_event m;
     const struct store_effect *x;
 };
 
 static void tell(void *ctx, uint64_t session, uint64_t watch) {
-    struct told *t = ctx;
+    struct store_told *t = ctx;
     struct session *n = session_of(t->s, (conn_id){session});
     if (n == NULL) return;
     if (n->resp != NULL) {
@@ -189,6 +189,6 @@ static void tell(void *ctx, uint64_t session, uint64_t watch) {
 
 void req_store_effect(struct server *s, const struct effect *e) {
     const struct store_effect *x = &e->as.store;
-    struct told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
+    struct store_told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
     (void)engine_watchers(s->engine, e, tell, &t);
 }
