@@ -171,7 +171,7 @@ static void the_foreach_job_itself(void **state) {
     OBJECTION("expand", .kind = TR_ASSIGNED, ATTEMPT(0, 1));
 }
 
-static void items_twice(void **state) {
+static void a_job_gets_its_items_twice(void **state) {
     (void)state;
     scene(1, 1);
     OBJECTION("expand", .kind = TR_EXPANDED, .as.expanded = {.flow = 1, .count = 1});
@@ -224,7 +224,7 @@ int main(void) {
         T(too_many_at_once),
         T(one_that_did_well_again),
         T(the_foreach_job_itself),
-        T(items_twice),
+        T(a_job_gets_its_items_twice),
         T(a_condition_that_does_not_hold),
         T(the_fan_in_before_its_time),
         T(a_restart_takes_items_back),

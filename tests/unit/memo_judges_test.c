@@ -65,7 +65,7 @@ static void an_output_gate_judges_it(void **state) {
     OBJECTION("memo", HIT(3, 1));
 }
 
-static void its_time_is_over(void **state) {
+static void a_result_whose_time_is_over(void **state) {
     (void)state;
     keep(1, KEY_A);
     submit(2, "acme", KEY_A, 0);
@@ -74,7 +74,7 @@ static void its_time_is_over(void **state) {
     OBJECTION("memo", HIT(2, 1));
 }
 
-static void it_was_quarantined(void **state) {
+static void a_result_that_was_quarantined(void **state) {
     (void)state;
     keep(1, KEY_A);
     TELL(QUARANTINE(1));
@@ -83,7 +83,7 @@ static void it_was_quarantined(void **state) {
     OBJECTION("memo", HIT(2, 1));
 }
 
-static void it_is_of_another_tenant(void **state) {
+static void a_result_of_another_tenant(void **state) {
     (void)state;
     keep(1, KEY_A);
     submit(2, "globex", KEY_A, 0);
@@ -91,7 +91,7 @@ static void it_is_of_another_tenant(void **state) {
     OBJECTION("memo", HIT(2, 1));
 }
 
-static void it_has_another_key(void **state) {
+static void a_result_with_another_key(void **state) {
     (void)state;
     keep(1, KEY_A);
     submit(2, "acme", KEY_B, 0);
@@ -99,7 +99,7 @@ static void it_has_another_key(void **state) {
     OBJECTION("memo", HIT(2, 1));
 }
 
-static void it_was_never_made(void **state) {
+static void a_result_that_was_never_made(void **state) {
     (void)state;
     submit(1, "acme", KEY_A, 0);
     REFUSED(KEPT(1, now + KEEP_MS));
@@ -107,7 +107,7 @@ static void it_was_never_made(void **state) {
     OBJECTION("memo", HIT(2, 1));
 }
 
-static void it_was_not_kept(void **state) {
+static void a_result_that_was_not_kept(void **state) {
     (void)state;
     submit(1, "acme", KEY_A, 0);
     run(1);
@@ -146,11 +146,16 @@ static void what_a_crash_swallowed_was_not_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_result_is_given),          T(an_output_gate_judges_it),
-        T(its_time_is_over),           T(it_was_quarantined),
-        T(it_is_of_another_tenant),    T(it_has_another_key),
-        T(it_was_never_made),          T(it_was_not_kept),
-        T(only_the_oldest_makes_room), T(what_a_crash_swallowed_was_not_kept),
+        T(a_result_is_given),
+        T(an_output_gate_judges_it),
+        T(a_result_whose_time_is_over),
+        T(a_result_that_was_quarantined),
+        T(a_result_of_another_tenant),
+        T(a_result_with_another_key),
+        T(a_result_that_was_never_made),
+        T(a_result_that_was_not_kept),
+        T(only_the_oldest_makes_room),
+        T(what_a_crash_swallowed_was_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void undoes(uint32_t o, uint32_t undone) {
     assert_int_equal(j.undoes, undone + 1);
 }
 
-static void last_first(void **state) {
+static void compensations_run_from_the_last_to_the_first(void **state) {
     (void)state;
     two_done(&undo);
     assert_int_equal(flow().undo_count, 2);
@@ -175,7 +175,7 @@ static void one_is_forgotten(void **state) {
     OBJECTION("saga", .kind = TW_QUIET);
 }
 
-static void first_first(void **state) {
+static void a_compensation_runs_before_a_later_one(void **state) {
     (void)state;
     watch();
     is_made(3, 0);
@@ -194,7 +194,7 @@ static void two_at_once(void **state) {
     OBJECTION("saga", .kind = TW_PROCESS, PROCESS(4, "a"));
 }
 
-static void twice(void **state) {
+static void a_compensation_runs_twice(void **state) {
     (void)state;
     watch();
     is_made(3, 1);
@@ -231,16 +231,16 @@ static void another_than_it_should(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(last_first),
+        T(compensations_run_from_the_last_to_the_first),
         T(what_unwinds_is_closed),
         T(a_verdict_is_fatal_when_it_says_so),
         T(the_question_is_soft),
         T(what_is_stopped_may_still_succeed),
         T(a_clean_unwinding_is_clean),
         T(one_is_forgotten),
-        T(first_first),
+        T(a_compensation_runs_before_a_later_one),
         T(two_at_once),
-        T(twice),
+        T(a_compensation_runs_twice),
         T(beside_a_job_that_runs),
         T(what_never_succeeded),
         T(another_than_it_should),
