@@ -14,7 +14,7 @@ struct web_load {
     struct buf request;
     struct buf answer; /* a whole one, for the floor */
     struct floor_server floor;
-    struct load floor_load, load;
+    struct load_conns floor_load, load;
     bool has_floor_load, has_load;
 };
 
@@ -27,7 +27,7 @@ static void put_request(const struct web_load *w, struct buf *out, const char *v
     buf_printf(out, "\r\n%s", body);
 }
 
-static enum err rate(struct web_load *w, struct load *l, uint64_t *ret_answers, double *ret, struct why *why) {
+static enum err rate(struct web_load *w, struct load_conns *l, uint64_t *ret_answers, double *ret, struct why *why) {
     struct load_plan plan = {.request = &w->request,
                              .http = true,
                              .flight = w->submits.flight,
@@ -114,7 +114,7 @@ static enum err get_floor(void *ctx, double *ret, struct why *why) {
 
 /* One request, and its answer as it came. */
 static enum err ask_once(struct web_load *w, const char *verb, const char *path, const char *body, struct why *why) {
-    struct load one;
+    struct load_conns one;
     uint64_t answers = 0;
     double took = 0;
     put_request(w, &w->request, verb, path, body);

@@ -15,7 +15,7 @@
 
 struct candidate { /* a worker with a free slot */
     uint32_t worker;
-    struct place_load load;
+    struct load load;
 };
 
 struct contender { /* a class that has ready jobs */
@@ -280,7 +280,7 @@ static uint32_t best_worker(struct round *r, struct contender *x) {
             }
             *top = x->heap[--x->heap_count];
         } else {
-            struct place_load now = place_load(r->state, r->live, r->limits, top->worker);
+            struct load now = place_load(r->state, r->live, r->limits, top->worker);
             if (!load_is_better(&top->load, &now)) return top->worker;
             top->load = now;
         }

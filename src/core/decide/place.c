@@ -77,15 +77,14 @@ uint32_t place_free_slots(const struct state *s, const struct live *l, uint32_t 
     return slots > w->active ? slots - w->active : 0;
 }
 
-struct place_load place_load(const struct state *s, const struct live *l, const struct limits *limits,
-                             uint32_t worker) {
+struct load place_load(const struct state *s, const struct live *l, const struct limits *limits, uint32_t worker) {
     const struct worker *w = worker_at(s, worker);
     static const struct live_worker unknown = {0};
     const struct live_worker *lw = live_worker_look(l, s, worker);
     uint64_t slots = w->info.slots;
     REQUIRE(slots > 0);
     if (lw == NULL) lw = &unknown;
-    struct place_load load = {.served = lw->served};
+    struct load load = {.served = lw->served};
     load.millionths = (uint64_t)w->active * 1000000u / slots + lw->cpu_percent * 10000ull + lw->gpu_percent * 10000ull;
     load.overloaded = (int64_t)w->active * 100 >= limits->overload_slots_percent * (int64_t)slots ||
                       lw->cpu_percent >= limits->overload_cpu_percent ||
@@ -93,7 +92,7 @@ struct place_load place_load(const struct state *s, const struct live *l, const 
     return load;
 }
 
-bool load_is_better(const struct place_load *a, const struct place_load *b) {
+bool load_is_better(const struct load *a, const struct load *b) {
     if (a->overloaded != b->overloaded) return b->overloaded;
     if (a->millionths != b->millionths) return a->millionths < b->millionths;
     return a->served < b->served;

@@ -33,13 +33,13 @@ uint32_t place_offer(const struct state *s, const struct class_ *c, const struct
 /* Whether a worker that is there is one of the kind: same pool and tenant, and at least its capabilities and labels. */
 bool place_is_like(const struct worker_info *w, const struct worker_info *offer);
 
-struct place_load {
+struct load {
     bool overloaded;
     uint64_t millionths; /* active/slots + cpu/100 + gpu/100 */
     uint64_t served;
 };
-struct place_load place_load(const struct state *s, const struct live *l, const struct limits *limits, uint32_t worker);
+struct load place_load(const struct state *s, const struct live *l, const struct limits *limits, uint32_t worker);
 /* True when `a` is the better choice: not overloaded, lower load, served longer ago. */
-bool load_is_better(const struct place_load *a, const struct place_load *b);
+bool load_is_better(const struct load *a, const struct load *b);
 
 #endif
