@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_time.h"
 #include "engine.h"
 #include "file.h"
 #include "limit.h"
@@ -38,18 +39,6 @@
 #define SPEC_BYTES 200
 #define WORKERS 2
 #define SLOTS 1000
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Time of this thread in the kernel: for the figures without a disk that is the system handing out pages. */
 static double kernel_now(void) {
@@ -274,14 +263,14 @@ static void keep_freed_memory(void) {
 static double replay_kept(const struct fixture *r, double *ret_kernel) {
     struct engine *e = engine_new(0, &r->limits);
     double kernel = kernel_now();
-    double start = cpu_now();
+    double start = bench_cpu();
     for (uint32_t i = 0; i < r->batches.count; i++) {
         struct batch b = *(const struct batch *)vec_at(&r->batches, i);
         b.records.ptr = r->kept.at + (uintptr_t)b.records.ptr;
         struct why why;
         must(engine_replay(e, &b, &why), &why);
     }
-    double took = cpu_now() - start;
+    double took = bench_cpu() - start;
     *ret_kernel = kernel_now() - kernel;
     engine_free(e);
     return took;
@@ -298,7 +287,7 @@ static void bench_apply(uint32_t jobs) {
     uint64_t records = engine_lsn(r.engine);
     struct arena arena;
     arena_init(&arena, 65536, (size_t)1 << 33);
-    double start = cpu_now();
+    double start = bench_cpu();
     for (uint32_t i = 0; i < r.batches.count; i++) {
         struct batch b = *(struct batch *)vec_at(&r.batches, i);
         struct cursor c = cursor_of(slice_of(r.kept.at + (uintptr_t)b.records.ptr, b.records.len));
@@ -308,7 +297,7 @@ static void bench_apply(uint32_t jobs) {
             arena_reset(&arena);
         }
     }
-    double floor = cpu_now() - start;
+    double floor = bench_cpu() - start;
     arena_fini(&arena);
     double cold_kernel, warm_kernel;
     double cold = replay_kept(&r, &cold_kernel);
@@ -335,12 +324,12 @@ static double append_floor(const char *dir, uint64_t batches, uint64_t bytes) {
     for (uint64_t at = 0; at < file_bytes; at += each)
         if (pwrite(fd, block, each, (off_t)at) < 0) exit(1);
     fsync(fd);
-    double start = now();
+    double start = bench_now();
     for (uint64_t i = 0; i < batches; i++) {
         if (pwrite(fd, block, each, (off_t)(i * each)) < 0) exit(1);
         fdatasync(fd);
     }
-    double took = now() - start;
+    double took = bench_now() - start;
     close(fd);
     unlink(path);
     free(block);
@@ -356,16 +345,16 @@ static void bench_journal(const char *dir, uint32_t jobs) {
     rig_open(&r, path);
     must(writer_open(r.journal, true, &r.writer, &why), &why);
     rig_resume(&r);
-    double start = now();
+    double start = bench_now();
     submit_flows(&r, jobs / 1000, 1000);
     while (writer_is_busy(r.writer)) {
         rig_collect(&r, true);
         rig_hand_over(&r);
     }
-    double submitted = now() - start;
+    double submitted = bench_now() - start;
     fixture_attach(&r);
     drain(&r);
-    double took = now() - start;
+    double took = bench_now() - start;
     writer_close(r.writer);
     double floor = append_floor(dir, r.batch_count, r.batch_bytes);
     printf(
@@ -385,9 +374,9 @@ static enum err replay_one(void *ctx, const struct batch *b, struct why *why) {
 static double read_floor(const char *path) {
     char command[4200];
     snprintf(command, sizeof command, "cat %s/* > /dev/null 2>&1", path);
-    double start = now();
+    double start = bench_now();
     if (system(command) < 0) exit(1);
-    return now() - start;
+    return bench_now() - start;
 }
 
 static void bench_recover(const char *dir, uint32_t flows, uint32_t jobs_each) {
@@ -400,18 +389,18 @@ static void bench_recover(const char *dir, uint32_t flows, uint32_t jobs_each) {
     submit_flows(&r, flows, jobs_each);
     rig_close(&r); /* as kill -9: nothing is sealed */
     double floor = read_floor(path);
-    double start = now();
-    double cpu_start = cpu_now();
+    double start = bench_now();
+    double cpu_start = bench_cpu();
     rig_open(&r, path);
     struct why why;
     must(r.journal->ops->read(r.journal, 1, UINT64_MAX, replay_one, r.engine, &why), &why);
-    double replayed = now() - start;
+    double replayed = bench_now() - start;
     r.in.wall.ms += 1000000;
     rig_resume(&r);
     rig_pass_end(&r);
     fixture_attach(&r);
-    double took = now() - start;
-    double cpu = cpu_now() - cpu_start;
+    double took = bench_now() - start;
+    double cpu = bench_cpu() - cpu_start;
     if (r.assigned.count != WORKERS * SLOTS) printf("recover  nothing was dispatched\n");
     printf(
         "recover  %7u x %-5u %6.3f s            (target < 1 s)       replay %.3f s; %.3f s of processor; floor: "
@@ -432,7 +421,7 @@ static void bench_growth(uint32_t jobs) {
     rig_open(&r, NULL);
     rig_resume(&r);
     fixture_attach(&r);
-    double start = cpu_now();
+    double start = bench_cpu();
     for (uint32_t first = 0; first < jobs; first += part) {
         struct job_spec *list = make_jobs(first, part, names);
         rig_begin(&r);
@@ -441,7 +430,7 @@ static void bench_growth(uint32_t jobs) {
         free(list);
     }
     drain(&r);
-    double took = cpu_now() - start;
+    double took = bench_cpu() - start;
     printf("growth   %9u jobs in one flow  %6.2f us per job%s\n", jobs, took * 1e6 / jobs,
            r.completed == jobs ? "" : "  (not all completed)");
     rig_close(&r);

@@ -65,9 +65,10 @@ def rests(process):
 
 
 class Server:
-    """With `counts` under callgrind, which sleeps until `resume` or for ever; without it as it is."""
+    """With `counts` under callgrind (with the options `callgrind`), which sleeps until `resume` or for ever; without it as
+    it is, or as an argument of the command `under`."""
 
-    def __init__(self, program, folder, counts=True, from_start=True, flags=()):
+    def __init__(self, program, folder, counts=True, from_start=True, flags=(), callgrind=(), under=()):
         self.program, self.folder, self.data = program, folder, os.path.join(folder, "data")
         self.counts = counts
         self.log = open(os.path.join(folder, "log"), "wb")
@@ -75,9 +76,9 @@ class Server:
         self.workers = []
         self.light = tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else folder)
         valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={self.out}",
-                    f"--instr-atstart={'yes' if from_start else 'no'}"]
+                    f"--instr-atstart={'yes' if from_start else 'no'}", *callgrind]
         serve = [program, "serve", "--data", self.data, "--listen", "127.0.0.1:0", *flags]
-        self.process = subprocess.Popen((valgrind if counts else []) + serve, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen((valgrind if counts else list(under)) + serve, stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log)
         until(self.answers, "the server")
         self.client = reeve.Client(self.line("address"), token=self.line("admin.token"))

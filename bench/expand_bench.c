@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_time.h"
 #include "engine.h"
 #include "limit.h"
 #include "panic.h"
@@ -25,12 +26,6 @@
 #define PART_JOBS 10000u
 
 static const struct slice worker_ids[WORKERS] = {SLICE("w1"), SLICE("w2")};
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 struct fixture {
     struct engine *engine;
@@ -184,12 +179,12 @@ static double time_jobs(uint32_t count, double *ret_bytes) {
     struct fixture r;
     fixture_init(&r);
     uint64_t before = memory(&r);
-    double start = cpu_now();
+    double start = bench_cpu();
     submit_jobs(&r, count);
     *ret_bytes = (double)(memory(&r) - before) / count;
     attach(&r);
     drain(&r, count);
-    double seconds = cpu_now() - start;
+    double seconds = bench_cpu() - start;
     check_over(&r);
     fixture_fini(&r);
     return seconds / count * 1e6;
@@ -211,13 +206,13 @@ static double time_children(uint32_t count, double *ret_left) {
     struct fixture r;
     fixture_init(&r);
     uint64_t before = memory(&r);
-    double start = cpu_now();
+    double start = bench_cpu();
     expand(&r, count, 0);
     attach(&r);
     drain(&r, count - 1);
     *ret_left = (double)(memory(&r) - before);
     drain(&r, 1);
-    double seconds = cpu_now() - start;
+    double seconds = bench_cpu() - start;
     check_over(&r);
     fixture_fini(&r);
     return seconds / count * 1e6;

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_time.h"
 #include "file.h"
 #include "osclock.h"
 #include "osdisk.h"
@@ -29,28 +30,22 @@
 #define PER_ROUND 1000
 #define FLOOR_BYTES (64u << 20)
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* The disk's own write and sync, with a stopwatch per thread around them: the rest of an append is ours. */
 static const struct disk_ops *plain;
 static _Thread_local double disk_seconds;
 
 static enum err timed_write(struct disk *d, disk_file f, uint64_t offset, const void *from, size_t len, size_t *ret,
                             struct why *why) {
-    double start = now();
+    double start = bench_now();
     enum err e = plain->write(d, f, offset, from, len, ret, why);
-    disk_seconds += now() - start;
+    disk_seconds += bench_now() - start;
     return e;
 }
 
 static enum err timed_sync(struct disk *d, disk_file f, struct why *why) {
-    double start = now();
+    double start = bench_now();
     enum err e = plain->sync(d, f, why);
-    disk_seconds += now() - start;
+    disk_seconds += bench_now() - start;
     return e;
 }
 
@@ -92,18 +87,18 @@ static void append(struct bench *b, size_t bytes, bool here) {
 static double floor_round(int fd, off_t *at) {
     uint8_t bytes[256];
     memset(bytes, 7, sizeof bytes);
-    double start = now();
+    double start = bench_now();
     for (int i = 0; i < PER_ROUND; i++, *at += 256) {
         ENSURE(pwrite(fd, bytes, sizeof bytes, *at % FLOOR_BYTES) == (ssize_t)sizeof bytes);
         ENSURE(fdatasync(fd) == 0);
     }
-    return PER_ROUND / (now() - start);
+    return PER_ROUND / (bench_now() - start);
 }
 
 static double append_round(struct bench *b, bool here) {
-    double start = now();
+    double start = bench_now();
     for (int i = 0; i < PER_ROUND; i++) append(b, 256, here);
-    return PER_ROUND / (now() - start);
+    return PER_ROUND / (bench_now() - start);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -186,9 +181,9 @@ static void pauses(struct bench *b) {
     int count = 6 * PER_ROUND;
     for (int i = 0; i < count; i++) {
         disk_seconds = 0;
-        double start = now();
+        double start = bench_now();
         append(b, 4096 + (size_t)i * 37 % 60000, true);
-        double ours = now() - start - disk_seconds;
+        double ours = bench_now() - start - disk_seconds;
         k.lsn = b->head.lsn;
         sum += ours;
         if (ours > worst) worst = ours;
@@ -203,9 +198,9 @@ static void reading(struct bench *b) {
     for (int i = 0; i < 3000; i++) append(b, 60000, true);
     for (int round = 0; round < 2; round++) { /* the first one warms the cache */
         uint64_t bytes = 0;
-        double start = now();
+        double start = bench_now();
         must(b->journal->ops->read(b->journal, 1, UINT64_MAX, batch_count, &bytes, &b->why), &b->why);
-        double seconds = now() - start;
+        double seconds = bench_now() - start;
         double mb = (double)bytes / 1e6;
         if (round == 1) printf("read    %8.0f MB/s  (%.0f MB)\n", mb / seconds, mb);
     }

@@ -6,17 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_time.h"
 #include "buf.h"
 #include "json_oracle.h"
 #include "json_tree.h"
 #include "limit.h"
 #include "panic.h"
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* ---- the texts ---- */
 
@@ -78,9 +73,9 @@ static void read_jansson(struct slice in) {
 static double best_mb_s(void (*read)(struct slice), struct slice in, int passes) {
     double best = 1e9;
     for (int i = 0; i < passes; i++) {
-        double start = cpu_now();
+        double start = bench_cpu();
         read(in);
-        double took = cpu_now() - start;
+        double took = bench_cpu() - start;
         if (took < best) best = took;
     }
     return (double)in.len / 1e6 / best;

@@ -13,18 +13,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_time.h"
 #include "engine.h"
 #include "limit.h"
 #include "panic.h"
 #include "vec.h"
 
 #define PART_JOBS 10000u
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 struct fixture {
     struct engine *engine;
@@ -98,7 +93,7 @@ static void done(struct fixture *r, const struct attempt_effect *a) {
 static double serve(struct fixture *r, uint64_t wanted, bool together) {
     r->assigned = 0;
     uint32_t next = 0;
-    double start = cpu_now();
+    double start = bench_cpu();
     while (r->assigned < wanted) {
         uint32_t upto = together ? r->open.count : next + 1;
         REQUIRE(next < r->open.count);
@@ -109,7 +104,7 @@ static double serve(struct fixture *r, uint64_t wanted, bool together) {
         }
         end(r);
     }
-    return (cpu_now() - start) / (double)r->assigned;
+    return (bench_cpu() - start) / (double)r->assigned;
 }
 
 static double run(uint32_t keys, uint32_t waiting, bool has_keys, bool together) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_time.h"
 #include "engine.h"
 #include "limit.h"
 #include "panic.h"
@@ -31,12 +32,6 @@ struct fixture {
     struct inputs in;
     uint64_t asked;
 };
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void begin(struct fixture *r) {
     r->in.wall.ms++;
@@ -104,11 +99,11 @@ int main(int argc, char **argv) {
     }
     ENSURE(r.asked == questions);
     tick(&r);
-    double start = cpu_now();
+    double start = bench_cpu();
     CALLGRIND_START_INSTRUMENTATION;
     for (uint64_t i = 0; i < ticks; i++) tick(&r);
     CALLGRIND_STOP_INSTRUMENTATION;
-    double seconds = cpu_now() - start;
+    double seconds = bench_cpu() - start;
     printf("%9llu open questions: %.0f ns a tick, %llu ticks\n", (unsigned long long)questions,
            seconds / (double)ticks * 1e9, (unsigned long long)ticks);
     ENSURE(r.asked == questions);

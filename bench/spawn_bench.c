@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_time.h"
 #include "floor.h"
 #include "osproc.h"
 #include "ossandbox.h"
@@ -22,12 +23,6 @@
     "XX"      \
     "XX"      \
     "XX" /* what mkdtemp replaces */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 struct run {
     struct proc *proc;
@@ -71,7 +66,7 @@ static void start(struct run *r) {
 }
 
 static double ours_run(struct run *r, unsigned count) {
-    double begin = now();
+    double begin = bench_now();
     r->count += count;
     while (r->ended < r->count) {
         while (r->started < r->count && r->started - r->ended < FLIGHT) start(r);
@@ -79,7 +74,7 @@ static double ours_run(struct run *r, unsigned count) {
         ENSURE(poll(&fd, 1, 10000) == 1);
         osproc_run(r->proc);
     }
-    return count / (now() - begin);
+    return count / (bench_now() - begin);
 }
 
 /* Nothing where the kernel has no sandboxes for us. */

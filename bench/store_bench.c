@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_time.h"
 #include "engine.h"
 #include "hash.h"
 #include "limit.h"
@@ -25,12 +26,6 @@
 #include "view_store.h"
 
 #define PER_PASS 100u
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static size_t heap_now(void) {
     struct mallinfo2 m = mallinfo2();
@@ -111,13 +106,13 @@ static double floor_names(uint32_t count) {
     struct map m;
     map_init(&m);
     char text[17];
-    double start = cpu_now();
+    double start = bench_cpu();
     for (uint32_t i = 0; i < count; i++) {
         struct slice key = key_text(text, i);
         uint64_t hash = hash64(key.ptr, key.len, 0);
         if (map_get(&m, hash) == 0) map_put(&m, hash, i + 1);
     }
-    double seconds = cpu_now() - start;
+    double seconds = bench_cpu() - start;
     map_fini(&m);
     return seconds;
 }
@@ -131,18 +126,18 @@ static void bench_reads(struct lab *l, uint32_t count) {
     struct item_view view;
     char text[17];
     uint64_t found = 0, bytes = 0;
-    double start = cpu_now();
+    double start = bench_cpu();
     for (uint32_t i = 0; i < count; i++) {
         uint32_t any = (uint32_t)(hash_mix(i) % count);
         found += view_item(engine_state(l->engine), l->in.wall, place, key_text(text, any), &view);
     }
-    tell("get", count, cpu_now() - start, 0);
+    tell("get", count, bench_cpu() - start, 0);
     ENSURE(found == count);
     struct store_page page = {.most = 100};
     struct slice last;
-    start = cpu_now();
+    start = bench_cpu();
     while (view_items(engine_state(l->engine), l->in.wall, place, &page, count_item, &bytes, &last)) page.after = last;
-    tell("page, a key", count, cpu_now() - start, 0);
+    tell("page, a key", count, bench_cpu() - start, 0);
     ENSURE(bytes == (uint64_t)count * 16);
 }
 
@@ -150,26 +145,26 @@ static void bench_speed(uint32_t count) {
     struct lab l;
     lab_init(&l, true);
     double names = floor_names(count);
-    double start = cpu_now();
+    double start = bench_cpu();
     run(&l, STORE_SET, count);
-    tell("set, new", count, cpu_now() - start, names);
-    start = cpu_now();
+    tell("set, new", count, bench_cpu() - start, names);
+    start = bench_cpu();
     run(&l, STORE_SET, count);
-    tell("set, again", count, cpu_now() - start, names);
+    tell("set, again", count, bench_cpu() - start, names);
     bench_reads(&l, count);
-    start = cpu_now();
+    start = bench_cpu();
     run(&l, STORE_ADD, count);
-    tell("add a member", count, cpu_now() - start, names);
+    tell("add a member", count, bench_cpu() - start, names);
     ENSURE(l.answers == 3ull * count);
     struct engine *again = engine_new(0, &l.limits);
     struct why why;
-    start = cpu_now();
+    start = bench_cpu();
     for (uint32_t i = 0; i < l.batches.count; i++) {
         struct batch b = *(struct batch *)vec_at(&l.batches, i);
         b.records.ptr = l.journal.at + (uintptr_t)b.records.ptr;
         ENSURE(engine_replay(again, &b, &why) == ERR_OK);
     }
-    tell("replay, a record", 3 * count, cpu_now() - start, 0);
+    tell("replay, a record", 3 * count, bench_cpu() - start, 0);
     engine_free(again);
     lab_fini(&l);
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_time.h"
 #include "blob_log_store.h"
 #include "hash.h"
 #include "limit.h"
@@ -35,12 +36,6 @@ static struct blob_log_store vault;
 static struct disk *disk;
 static struct limits limits;
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void must(enum err e, const struct why *why) {
     if (e == ERR_OK) return;
     fprintf(stderr, "%s: %s\n", err_word(e), why->text);
@@ -50,14 +45,14 @@ static void must(enum err e, const struct why *why) {
 /* Hands over, waits, takes. Returns the seconds that the loop itself was kept busy. */
 static double turn(void) {
     struct why why;
-    double start = now();
+    double start = bench_now();
     (void)blob_log_store_kick(&vault);
-    double kept = now() - start;
+    double kept = bench_now() - start;
     struct pollfd p = {.fd = blob_log_store_fd(&vault), .events = POLLIN};
     (void)poll(&p, 1, -1);
-    start = now();
+    start = bench_now();
     must(blob_log_store_take(&vault, &why), &why);
-    return kept + now() - start;
+    return kept + bench_now() - start;
 }
 
 static int floor_open(void) {
@@ -73,12 +68,12 @@ static double floor_rate(size_t bytes) {
     static uint8_t at[1 << 20];
     for (size_t i = 0; i < sizeof at; i++) at[i] = (uint8_t)hash64(&i, sizeof i, 1);
     uint64_t count = 0;
-    double start = now();
-    for (; now() - start < SECONDS / 2; count++) {
+    double start = bench_now();
+    for (; bench_now() - start < SECONDS / 2; count++) {
         ENSURE(pwrite(fd, at, bytes, (off_t)(count * bytes)) == (ssize_t)bytes);
         ENSURE(fdatasync(fd) == 0);
     }
-    double rate = (double)count / (now() - start);
+    double rate = (double)count / (bench_now() - start);
     close(fd);
     return rate;
 }
@@ -106,8 +101,8 @@ static void puts_bench(uint32_t in_flight) {
     struct why why;
     double f = floor_rate(4096);
     uint64_t count = 0, flushes = blobs_durable(vault.blobs), bytes = disk_bytes();
-    double start = now(), kept = 0;
-    while (now() - start < SECONDS) {
+    double start = bench_now(), kept = 0;
+    while (bench_now() - start < SECONDS) {
         for (uint32_t i = 0; i < in_flight; i++, count++) {
             char text[512];
             blob_hash hash;
@@ -118,7 +113,7 @@ static void puts_bench(uint32_t in_flight) {
         double took = turn();
         if (took > kept) kept = took;
     }
-    double seconds = now() - start, rate = (double)count / seconds;
+    double seconds = bench_now() - start, rate = (double)count / seconds;
     printf(
         "puts, %4u in flight   %9.0f /s  %6.2f F(4096) = %.0f/s  %6llu syncs, %.0f B of disk each, loop kept %.2f ms\n",
         in_flight, rate, rate / f, f, (unsigned long long)(blobs_durable(vault.blobs) - flushes),
@@ -135,16 +130,16 @@ static void large_bench(bool text) {
         part[i] = (uint8_t)(text ? (size_t)words[letter] + i / 1024 % 3 : (size_t)hash64(&i, sizeof i, 5));
     }
     int fd = floor_open();
-    double start = now();
+    double start = bench_now();
     for (uint64_t at = 0; at < total; at += sizeof part)
         ENSURE(pwrite(fd, part, sizeof part, (off_t)at) == (ssize_t)sizeof part);
     ENSURE(fdatasync(fd) == 0);
-    double floor_seconds = now() - start;
+    double floor_seconds = bench_now() - start;
     close(fd);
     struct blob_put *put;
     blob_hash hash;
     uint64_t bytes;
-    start = now();
+    start = bench_now();
     must(blob_put_begin(vault.blobs, SLICE("acme"), &put, &why), &why);
     while (done < total) {
         memcpy(part, &done, sizeof done);
@@ -159,14 +154,15 @@ static void large_bench(bool text) {
     }
     must(blob_put_end(put, &why), &why);
     while (!blob_put_done(put, &hash, &bytes)) (void)turn();
-    double seconds = now() - start, mb = (double)total / 1e6;
-    start = now();
+    double seconds = bench_now() - start, mb = (double)total / 1e6;
+    start = bench_now();
     struct pack_reader r;
     blobs_reader_init(vault.blobs, &r);
     must(blobs_verify(vault.blobs, &r, SLICE("acme"), &hash, &why), &why);
     pack_reader_fini(&r);
     printf("large, %s      %9.0f MB/s  %6.2f of plain writes (%.0f MB/s); read and hashed %.0f MB/s\n",
-           text ? "text  " : "random", mb / seconds, floor_seconds / seconds, mb / floor_seconds, mb / (now() - start));
+           text ? "text  " : "random", mb / seconds, floor_seconds / seconds, mb / floor_seconds,
+           mb / (bench_now() - start));
 }
 
 static void logs_bench(void) {
@@ -180,8 +176,8 @@ static void logs_bench(void) {
                      i % 60, i % 1000, i, (unsigned)(hash64(&i, sizeof i, 1) % 100000));
         for (int k = 0; k < len && i < sizeof batch; k++) batch[i++] = (uint8_t)line[k];
     }
-    double start = now(), kept = 0;
-    while (now() - start < SECONDS) {
+    double start = bench_now(), kept = 0;
+    while (bench_now() - start < SECONDS) {
         for (uint32_t i = 0; i < 16 * 4; i++) {
             struct log_key key = {.flow = 1, .ordinal = i % 16, .attempt = 1};
             struct log_state s;
@@ -195,7 +191,7 @@ static void logs_bench(void) {
         double took = turn();
         if (took > kept) kept = took;
     }
-    double seconds = now() - start, mb = (double)bytes / 1e6;
+    double seconds = bench_now() - start, mb = (double)bytes / 1e6;
     double floor = floor_rate(flush_bytes) * (double)flush_bytes / 1e6;
     printf("logs, 16 attempts     %9.0f MB/s  %6.2f of writing them plain (%.0f MB/s), %.2f of the bytes on disk, %llu "
            "syncs, loop kept %.2f ms at most\n",
@@ -208,8 +204,8 @@ static void noops_bench(uint32_t in_flight) {
     double f = floor_rate(4096);
     static uint64_t flow = 1000;
     uint64_t count = 0, before = disk_bytes();
-    double start = now();
-    while (now() - start < SECONDS) {
+    double start = bench_now();
+    while (bench_now() - start < SECONDS) {
         for (uint32_t i = 0; i < in_flight; i++, count++) {
             struct log_key key = {.flow = flow++, .attempt = 1};
             struct log_state s;
@@ -218,7 +214,7 @@ static void noops_bench(uint32_t in_flight) {
         }
         (void)turn();
     }
-    double rate = (double)count / (now() - start);
+    double rate = (double)count / (bench_now() - start);
     printf("no-ops, %4u in flight %9.0f /s  %6.2f F(4096) = %.0f/s  %.0f B of disk each\n", in_flight, rate, rate / f,
            f, (double)(disk_bytes() - before) / (double)count);
 }
@@ -236,10 +232,10 @@ static void open_bench(void) {
     blob_log_store_close(&vault);
     for (int round = 0; round < 2; round++) { /* the first one closes the last packs */
         uint64_t memory = resident();
-        double start = now();
+        double start = bench_now();
         clock_t processor = clock();
         must(blob_log_store_open(&vault, disk, osclock(), osdigest(), &limits, true, &why), &why);
-        double seconds = now() - start;
+        double seconds = bench_now() - start;
         struct packs_stats b, l;
         blobs_stats(vault.blobs, &b);
         joblogs_stats(vault.logs, &l);

@@ -6,17 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_time.h"
 #include "panic.h"
 #include "wire.h"
 
 #define ITEMS 1000u
 #define FRAME_MAX ((size_t)16 << 20)
-
-static double cpu_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 struct sample {
     const char *name;
@@ -25,14 +20,14 @@ struct sample {
 };
 
 static double put_once(const struct sample *s, struct buf *out) {
-    double start = cpu_now();
+    double start = bench_cpu();
     buf_clear(out);
     wire_put(out, s->op, 0, 1, s->message);
-    return cpu_now() - start;
+    return bench_cpu() - start;
 }
 
 static double take_once(const struct sample *s, struct slice in, struct arena *arena) {
-    double start = cpu_now();
+    double start = bench_cpu();
     struct frame frame;
     size_t need;
     struct why why;
@@ -40,14 +35,14 @@ static double take_once(const struct sample *s, struct slice in, struct arena *a
     void *message = arena_alloc(arena, wire_info((uint8_t)s->op)->desc->size);
     ENSURE(wire_take(&frame, arena, message, &why) == ERR_OK);
     arena_reset(arena);
-    return cpu_now() - start;
+    return bench_cpu() - start;
 }
 
 static double copy_once(struct slice in, uint8_t *into) {
-    double start = cpu_now();
+    double start = bench_cpu();
     memcpy(into, in.ptr, in.len);
     __asm__ volatile("" : : "r"(into) : "memory");
-    return cpu_now() - start;
+    return bench_cpu() - start;
 }
 
 static void keep_least(double *least, double took) {

@@ -142,7 +142,7 @@ prepare() {
     ! wanted package || tools/deps.sh package
     ! wanted browser || tools/deps.sh browser
     ! wanted sdk || tools/deps.sh sdk
-    ! wanted instructions || tools/deps.sh valgrind
+    ! any_wanted instructions path || tools/deps.sh valgrind
     ! any_wanted console browser || tools/npm_packages.sh console
     ! wanted mcp || tools/npm_packages.sh tests/mcp
 }
@@ -178,6 +178,8 @@ queue_computing() {
     wanted console && run_tap console tools/console_test.sh
     # What the benchmarks write: figures, tables and plots, of ours and beside other systems, without measuring anything.
     wanted peers && run_tap peers sh -c 'python3 bench/test_own.py; own=$?; python3 bench/peers/test_peers.py && exit $own'
+    # The files that a request runs through: no more than there were.
+    wanted path && run_tap path python3 bench/path.py build/release/reeve --test
     return 0
 }
 

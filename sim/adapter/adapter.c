@@ -82,9 +82,9 @@ static void note_record(struct adapter *a, const struct trace_entry *e) {
                adapter_record_text(e, (char[160]){0}, 160));
 }
 
-enum telling { TELL_LIVE, TELL_REPLAYED, TELL_MODEL };
+enum adapter_telling { TELL_LIVE, TELL_REPLAYED, TELL_MODEL };
 
-static void tell_batch(struct adapter *a, const struct batch *b, enum telling telling) {
+static void tell_batch(struct adapter *a, const struct batch *b, enum adapter_telling telling) {
     struct cursor c = cursor_of(b->records);
     uint64_t lsn = b->first_lsn;
     int64_t time_ms = b->time.ms;

@@ -3,7 +3,7 @@
 
 #include "adapter_record.h"
 
-struct line {
+struct adapter_line {
     char *out;
     size_t len;
     const char *word; /* what happened */
@@ -51,14 +51,14 @@ static const char *const words[] = {
     [TR_CLOCK] = "clock",
 };
 
-static void attempt_text(const struct line *l, const struct trace_attempt *a, bool is_over) {
+static void attempt_text(const struct adapter_line *l, const struct trace_attempt *a, bool is_over) {
     static const char *const outcomes[] = {
         [TO_OK] = "ok", [TO_EXIT] = "exit", [TO_LOST] = "lost", [TO_STOPPED] = "stopped", [TO_REFUSED] = "refused"};
     snprintf(l->out, l->len, "%s %lu/%u#%u %.*s%s", l->word, (unsigned long)a->flow, a->ordinal, a->attempt,
              BYTES(a->worker), is_over ? outcomes[a->outcome] : "");
 }
 
-static void jobs_text(const struct line *l, const struct trace_jobs *j) {
+static void jobs_text(const struct adapter_line *l, const struct trace_jobs *j) {
     int at = snprintf(l->out, l->len, "%s flow %lu, %u jobs%s", l->word, (unsigned long)j->flow, j->job_count,
                       j->more ? ", more" : "");
     if (j->schedule.len)
@@ -66,38 +66,38 @@ static void jobs_text(const struct line *l, const struct trace_jobs *j) {
                  BYTES(j->schedule));
 }
 
-static void limit_text(const struct line *l, const struct trace_limit *m) {
+static void limit_text(const struct adapter_line *l, const struct trace_limit *m) {
     snprintf(l->out, l->len, "%s %.*s %.*s: width %u, rate %lu burst %lu, running %u, queued %lu%s", l->word,
              BYTES(m->tenant), BYTES(m->name), m->width, (unsigned long)m->rate_milli, (unsigned long)m->burst,
              m->running, (unsigned long)m->queued, m->clear ? ", cleared" : "");
 }
 
-static void schedule_text(const struct line *l, const struct trace_schedule *s) {
+static void schedule_text(const struct adapter_line *l, const struct trace_schedule *s) {
     snprintf(l->out, l->len, "%s %.*s every %ld after %ld until %ld, catch-up %d, overlap %d", l->word, BYTES(s->name),
              (long)s->every_ms, (long)s->after_ms, (long)s->end_ms, (int)s->catch_up, (int)s->overlap);
 }
 
-static void slot_text(const struct line *l, const struct trace_slot *s) {
+static void slot_text(const struct adapter_line *l, const struct trace_slot *s) {
     snprintf(l->out, l->len, "%s %.*s: what %d, %lu until %ld, on=%d", l->word, BYTES(s->name), (int)s->what,
              (unsigned long)s->count, (long)s->slot_ms, s->on);
 }
 
-static void memo_text(const struct line *l, const struct trace_memo *m) {
+static void memo_text(const struct adapter_line *l, const struct trace_memo *m) {
     snprintf(l->out, l->len, "%s %lu/%u from %lu/%u until %ld", l->word, (unsigned long)m->flow, m->ordinal,
              (unsigned long)m->from_flow, m->from_ordinal, (long)m->expires_ms);
 }
 
-static void verdict_text(const struct line *l, const struct trace_verdict_on *v) {
+static void verdict_text(const struct adapter_line *l, const struct trace_verdict_on *v) {
     snprintf(l->out, l->len, "%s %d on question %lu.%u about %lu/%u", l->word, (int)v->verdict,
              (unsigned long)v->question, v->revision, (unsigned long)v->flow, v->ordinal);
 }
 
-static void job_text(const struct line *l, uint64_t flow, uint32_t ordinal) {
+static void job_text(const struct adapter_line *l, uint64_t flow, uint32_t ordinal) {
     snprintf(l->out, l->len, "%s %lu/%u", l->word, (unsigned long)flow, ordinal);
 }
 
 /* Those whose facts are few. */
-static void short_text(const struct line *l, const struct trace_entry *e) {
+static void short_text(const struct adapter_line *l, const struct trace_entry *e) {
     if (e->kind == TR_WORKER || e->kind == TR_WORKER_DRAIN || e->kind == TR_WORKER_GONE)
         snprintf(l->out, l->len, "%s %.*s incarnation %lu", l->word, BYTES(e->as.worker.worker),
                  (unsigned long)e->as.worker.incarnation);
@@ -126,7 +126,7 @@ static void short_text(const struct line *l, const struct trace_entry *e) {
 
 const char *adapter_record_text(const struct trace_entry *e, char *out, size_t len) {
     if (!trace_is_record(e->kind)) return "no record";
-    struct line l = {out, len, words[e->kind]};
+    struct adapter_line l = {out, len, words[e->kind]};
     if (e->kind >= TR_ASSIGNED && e->kind <= TR_ENDED)
         attempt_text(&l, &e->as.attempt, e->kind == TR_ENDED);
     else if (e->kind == TR_SUBMITTED || e->kind == TR_ADDED)

@@ -5,7 +5,7 @@
 
 #include "panic.h"
 
-struct process { /* every one that ever began */
+struct attempt_process { /* every one that ever began */
     uint64_t flow;
     uint32_t ordinal;
     uint32_t attempt;
@@ -21,21 +21,21 @@ struct completion { /* a worker said "done" */
     bool accepted; /* and was told that this was news */
 };
 
-struct notes {
-    struct process *processes;
+struct attempt_notes {
+    struct attempt_process *processes;
     uint32_t process_count;
     struct completion *completions;
     uint32_t completion_count;
 };
 
 void *check_attempt_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct attempt_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_attempt_free(void *notes) {
-    struct notes *n = notes;
+    struct attempt_notes *n = notes;
     free(n->processes);
     free(n->completions);
     free(n);
@@ -70,14 +70,14 @@ static bool ended(const struct check_history *h, const struct trace_attempt *r, 
     return true;
 }
 
-static bool began(struct notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
+static bool began(struct attempt_notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
     const struct check_attempt *a = check_history_attempt(h, r->flow, r->ordinal, r->attempt);
     if (a == NULL || a->assigned_lsn > h->durable_lsn)
         return check_object(text, NAME " runs and is not durably assigned", NAME_OF(r));
     if (!check_bytes_equal(a->worker, r->worker) || a->incarnation != r->incarnation)
         return check_object(text, NAME " runs on a worker it was not given to", NAME_OF(r));
     for (uint32_t i = 0; i < n->process_count; i++) {
-        const struct process *p = &n->processes[i];
+        const struct attempt_process *p = &n->processes[i];
         if (p->flow != r->flow || p->ordinal != r->ordinal) continue;
         if (p->attempt == r->attempt) return check_object(text, NAME " was run twice", NAME_OF(r));
         bool known = p->fence != 0 && r->fence != 0;
@@ -85,18 +85,18 @@ static bool began(struct notes *n, const struct check_history *h, const struct t
             return check_object(text, NAME " has a fence out of order with that of #%u", NAME_OF(r), p->attempt);
     }
     n->processes = check_grow(n->processes, n->process_count, sizeof *n->processes);
-    n->processes[n->process_count++] = (struct process){r->flow, r->ordinal, r->attempt, r->fence};
+    n->processes[n->process_count++] = (struct attempt_process){r->flow, r->ordinal, r->attempt, r->fence};
     return true;
 }
 
-static void asked(struct notes *n, const struct trace_asked *a) {
+static void asked(struct attempt_notes *n, const struct trace_asked *a) {
     if (a->ask != TQ_DONE) return;
     n->completions = check_grow(n->completions, n->completion_count, sizeof *n->completions);
     n->completions[n->completion_count++] = (struct completion){
         .call = a->call, .flow = a->flow, .ordinal = a->ordinal, .attempt = a->attempt, .outcome = a->outcome};
 }
 
-static bool accepted(struct notes *n, const struct check_history *h, struct completion *c,
+static bool accepted(struct attempt_notes *n, const struct check_history *h, struct completion *c,
                      const struct trace_answered *r, char *text) {
     const struct check_attempt *a = check_history_attempt(h, c->flow, c->ordinal, c->attempt);
     if (a == NULL || a->ended_lsn == 0 || a->ended_lsn > r->lsn)
@@ -112,7 +112,8 @@ static bool accepted(struct notes *n, const struct check_history *h, struct comp
     return true;
 }
 
-static bool answered(struct notes *n, const struct check_history *h, const struct trace_answered *r, char *text) {
+static bool answered(struct attempt_notes *n, const struct check_history *h, const struct trace_answered *r,
+                     char *text) {
     for (uint32_t i = n->completion_count; i > 0 && r->answer == TN_OK; i--) {
         if (n->completions[i - 1].call == r->call) return accepted(n, h, &n->completions[i - 1], r, text);
     }
@@ -120,7 +121,7 @@ static bool answered(struct notes *n, const struct check_history *h, const struc
 }
 
 bool check_attempt_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct attempt_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_ASSIGNED: return assigned(h, e, text);

@@ -17,18 +17,18 @@ struct offer { /* one TR_WORKER; the newest of a worker counts */
     struct check_bytes tenant;
 };
 
-struct notes {
+struct capacity_notes {
     struct offer *offers; /* in the order of LSNs */
     uint32_t count;
 };
 
 void *check_capacity_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct capacity_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
-static void pop(struct notes *n) {
+static void pop(struct capacity_notes *n) {
     struct offer *o = &n->offers[--n->count];
     for (uint32_t i = 0; i < o->resource_count; i++) free(o->resources[i].name.at);
     free(o->resources);
@@ -37,13 +37,13 @@ static void pop(struct notes *n) {
 }
 
 void check_capacity_free(void *notes) {
-    struct notes *n = notes;
+    struct capacity_notes *n = notes;
     while (n->count > 0) pop(n);
     free(n->offers);
     free(n);
 }
 
-static void said(struct notes *n, const struct trace_entry *e) {
+static void said(struct capacity_notes *n, const struct trace_entry *e) {
     const struct trace_worker *r = &e->as.worker;
     n->offers = check_grow(n->offers, n->count, sizeof *n->offers);
     struct offer *o = &n->offers[n->count++];
@@ -67,7 +67,7 @@ static void said(struct notes *n, const struct trace_entry *e) {
     }
 }
 
-static const struct offer *last_of(const struct notes *n, struct trace_bytes worker, enum trace_kind kind) {
+static const struct offer *last_of(const struct capacity_notes *n, struct trace_bytes worker, enum trace_kind kind) {
     for (uint32_t i = n->count; i > 0; i--) {
         const struct offer *o = &n->offers[i - 1];
         if (o->kind == kind && check_bytes_equal(o->worker, worker)) return o;
@@ -110,7 +110,8 @@ static struct taken taken_by(const struct check_history *h, struct trace_bytes w
     return t;
 }
 
-static bool assigned(const struct notes *n, const struct check_history *h, const struct trace_attempt *r, char *text) {
+static bool assigned(const struct capacity_notes *n, const struct check_history *h, const struct trace_attempt *r,
+                     char *text) {
     const struct offer *o = last_of(n, r->worker, TR_WORKER);
     const struct offer *drain = last_of(n, r->worker, TR_WORKER_DRAIN);
     const struct offer *gone = last_of(n, r->worker, TR_WORKER_GONE);
@@ -136,7 +137,7 @@ static bool assigned(const struct notes *n, const struct check_history *h, const
 }
 
 bool check_capacity_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct capacity_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_WORKER:

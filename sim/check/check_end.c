@@ -14,25 +14,25 @@ struct look {
     bool has_reason; /* the server said why it is not over */
 };
 
-struct notes {
+struct end_notes {
     struct look *looks; /* one per job that was ever looked at */
     uint32_t count;
     uint32_t hint;      /* looks come in the order of jobs */
 };
 
 void *check_end_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct end_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_end_free(void *notes) {
-    struct notes *n = notes;
+    struct end_notes *n = notes;
     free(n->looks);
     free(n);
 }
 
-static struct look *find(struct notes *n, uint64_t flow, uint32_t ordinal) {
+static struct look *find(struct end_notes *n, uint64_t flow, uint32_t ordinal) {
     for (uint32_t i = 0; i < n->count; i++) {
         uint32_t at = (n->hint + i) % n->count;
         if (n->looks[at].flow != flow || n->looks[at].ordinal != ordinal) continue;
@@ -42,7 +42,7 @@ static struct look *find(struct notes *n, uint64_t flow, uint32_t ordinal) {
     return NULL;
 }
 
-static struct look *get(struct notes *n, uint64_t flow, uint32_t ordinal) {
+static struct look *get(struct end_notes *n, uint64_t flow, uint32_t ordinal) {
     struct look *l = find(n, flow, ordinal);
     if (l != NULL) return l;
     n->looks = check_grow(n->looks, n->count, sizeof *n->looks);
@@ -54,7 +54,7 @@ static bool still_true(const struct look *l, const struct check_flow *f, uint64_
     return f != NULL && l->seen_over && !check_history_was_reset(f, l->lsn, lsn);
 }
 
-static bool seen(struct notes *n, const struct check_history *h, const struct trace_seen *r, char *text) {
+static bool seen(struct end_notes *n, const struct check_history *h, const struct trace_seen *r, char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
     struct look *l = get(n, r->flow, r->ordinal);
     bool late = l->state == TS_SUCCEEDED && r->state == TS_QUARANTINED;
@@ -69,7 +69,7 @@ static bool seen(struct notes *n, const struct check_history *h, const struct tr
     return true;
 }
 
-static bool quiet(struct notes *n, const struct check_history *h, char *text) {
+static bool quiet(struct end_notes *n, const struct check_history *h, char *text) {
     for (uint32_t i = 0; i < h->flow_count; i++) {
         const struct check_flow *f = &h->flows[i];
         if (f->service.len) continue; /* over when the service says so */
@@ -83,7 +83,7 @@ static bool quiet(struct notes *n, const struct check_history *h, char *text) {
 }
 
 bool check_end_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct end_notes *n = notes;
     switch ((int)e->kind) {
     case TW_SEEN: return seen(n, h, &e->as.seen, text);
     case TW_WHY: get(n, e->as.why.flow, e->as.why.ordinal)->has_reason = e->as.why.has_reason; return true;

@@ -5,7 +5,7 @@
 
 #include "panic.h"
 
-struct alive {
+struct exclusive_alive {
     struct check_bytes worker;
     uint64_t incarnation;
     uint64_t flow;
@@ -15,28 +15,28 @@ struct alive {
     bool was_paused; /* its whole machine stood still during its life: its keeper could not kill it in time */
 };
 
-struct notes {
-    struct alive *alive;
+struct exclusive_notes {
+    struct exclusive_alive *alive;
     uint32_t count;
 };
 
 void *check_exclusive_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct exclusive_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_exclusive_free(void *notes) {
-    struct notes *n = notes;
+    struct exclusive_notes *n = notes;
     for (uint32_t i = 0; i < n->count; i++) free(n->alive[i].worker.at);
     free(n->alive);
     free(n);
 }
 
-static bool began(struct notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
+static bool began(struct exclusive_notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     for (uint32_t i = 0; j != NULL && j->exclusive && i < n->count; i++) {
-        const struct alive *p = &n->alive[i];
+        const struct exclusive_alive *p = &n->alive[i];
         if (p->flow != r->flow || p->ordinal != r->ordinal) continue;
         if (!p->was_paused)
             return check_object(text, "exclusive job %llu/%u: #%u began while #%u runs", (unsigned long long)r->flow,
@@ -46,7 +46,7 @@ static bool began(struct notes *n, const struct check_history *h, const struct t
                                 (unsigned long long)r->flow, r->ordinal, r->attempt);
     }
     n->alive = check_grow(n->alive, n->count, sizeof *n->alive);
-    n->alive[n->count++] = (struct alive){
+    n->alive[n->count++] = (struct exclusive_alive){
         .worker = check_bytes_copy(r->worker),
         .incarnation = r->incarnation,
         .flow = r->flow,
@@ -57,9 +57,9 @@ static bool began(struct notes *n, const struct check_history *h, const struct t
     return true;
 }
 
-static bool gone(struct notes *n, const struct trace_process *r, char *text) {
+static bool gone(struct exclusive_notes *n, const struct trace_process *r, char *text) {
     for (uint32_t i = 0; i < n->count; i++) {
-        struct alive *p = &n->alive[i];
+        struct exclusive_alive *p = &n->alive[i];
         if (p->flow != r->flow || p->ordinal != r->ordinal || p->attempt != r->attempt) continue;
         if (p->incarnation != r->incarnation || !check_bytes_equal(p->worker, r->worker)) continue;
         free(p->worker.at);
@@ -69,14 +69,14 @@ static bool gone(struct notes *n, const struct trace_process *r, char *text) {
     return check_object(text, "a process ended that never began");
 }
 
-static void machine(struct notes *n, const struct trace_machine *r) {
+static void machine(struct exclusive_notes *n, const struct trace_machine *r) {
     for (uint32_t i = 0; i < n->count; i++) {
         if (check_bytes_equal(n->alive[i].worker, r->worker)) n->alive[i].was_paused = true;
     }
 }
 
 bool check_exclusive_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct exclusive_notes *n = notes;
     switch ((int)e->kind) {
     case TW_PROCESS: return began(n, h, &e->as.process, text);
     case TW_PROCESS_END: return gone(n, &e->as.process, text);

@@ -13,7 +13,7 @@ struct refusal { /* a condition that does not hold */
     uint64_t lsn;
 };
 
-struct notes {
+struct expand_notes {
     struct refusal *refusals;
     uint32_t count;
 };
@@ -22,18 +22,18 @@ struct notes {
 #define NAME_OF(r) (unsigned long long)(r)->flow, (r)->ordinal
 
 void *check_expand_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct expand_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_expand_free(void *notes) {
-    struct notes *n = notes;
+    struct expand_notes *n = notes;
     free(n->refusals);
     free(n);
 }
 
-static void answered(struct notes *n, const struct trace_entry *e) {
+static void answered(struct expand_notes *n, const struct trace_entry *e) {
     const struct trace_verdict_on *r = &e->as.verdict;
     if (r->gate != TG_CONDITION || r->verdict != TV_DENY) return;
     n->refusals = check_grow(n->refusals, n->count, sizeof *n->refusals);
@@ -41,7 +41,7 @@ static void answered(struct notes *n, const struct trace_entry *e) {
 }
 
 /* Was refused, and nobody started it again since. */
-static bool is_refused(const struct notes *n, const struct check_flow *f, uint32_t ordinal) {
+static bool is_refused(const struct expand_notes *n, const struct check_flow *f, uint32_t ordinal) {
     for (uint32_t i = 0; i < n->count; i++) {
         const struct refusal *r = &n->refusals[i];
         if (r->flow == f->id && r->ordinal == ordinal && !check_history_was_reset(f, r->lsn, UINT64_MAX)) return true;
@@ -62,7 +62,8 @@ static bool did_well(const struct check_flow *f, const struct check_job *j) {
     return false;
 }
 
-static bool assigned(const struct notes *n, const struct check_history *h, const struct trace_attempt *r, char *text) {
+static bool assigned(const struct expand_notes *n, const struct check_history *h, const struct trace_attempt *r,
+                     char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     if (j == NULL) return true; /* not this checker's objection */
@@ -89,7 +90,7 @@ static bool expanded(const struct check_history *h, const struct trace_expanded 
 }
 
 bool check_expand_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct expand_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_VERDICT: answered(n, e); return true;

@@ -6,7 +6,7 @@
 
 #include "panic.h"
 
-struct setting {
+struct limit_setting {
     uint64_t lsn;
     int64_t time_ms;
     struct check_bytes tenant, name;
@@ -23,7 +23,7 @@ struct passage { /* one assignment of a job with rates */
     uint32_t ordinal;
 };
 
-struct alive {
+struct limit_alive {
     struct check_bytes worker;
     uint64_t incarnation;
     uint64_t flow;
@@ -32,29 +32,29 @@ struct alive {
     bool was_paused; /* its machine stood still: nobody could kill it in time */
 };
 
-struct notes {
-    struct setting *settings; /* in the order of LSNs */
+struct limit_notes {
+    struct limit_setting *settings; /* in the order of LSNs */
     uint32_t setting_count;
     struct passage *passages; /* in the order of LSNs */
     uint32_t passage_count;
-    struct alive *alive;
+    struct limit_alive *alive;
     uint32_t alive_count;
 };
 
 void *check_limit_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct limit_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
-static void pop_setting(struct notes *n) {
-    struct setting *s = &n->settings[--n->setting_count];
+static void pop_setting(struct limit_notes *n) {
+    struct limit_setting *s = &n->settings[--n->setting_count];
     free(s->tenant.at);
     free(s->name.at);
 }
 
 void check_limit_free(void *notes) {
-    struct notes *n = notes;
+    struct limit_notes *n = notes;
     while (n->setting_count > 0) pop_setting(n);
     for (uint32_t i = 0; i < n->alive_count; i++) free(n->alive[i].worker.at);
     free(n->settings);
@@ -67,10 +67,10 @@ static struct trace_bytes told(struct check_bytes b) {
     return (struct trace_bytes){b.at, b.len};
 }
 
-static void set(struct notes *n, const struct trace_entry *e) {
+static void set(struct limit_notes *n, const struct trace_entry *e) {
     const struct trace_limit *r = &e->as.limit;
     n->settings = check_grow(n->settings, n->setting_count, sizeof *n->settings);
-    n->settings[n->setting_count++] = (struct setting){
+    n->settings[n->setting_count++] = (struct limit_setting){
         .lsn = e->lsn,
         .time_ms = e->time_ms,
         .tenant = check_bytes_copy(r->tenant),
@@ -84,23 +84,23 @@ static void set(struct notes *n, const struct trace_entry *e) {
     };
 }
 
-static bool is_of(const struct setting *s, struct check_bytes tenant, enum trace_limit_kind kind,
+static bool is_of(const struct limit_setting *s, struct check_bytes tenant, enum trace_limit_kind kind,
                   struct check_bytes name) {
     return s->kind == kind && check_bytes_equal(s->tenant, told(tenant)) && check_bytes_equal(s->name, told(name));
 }
 
 /* What was in force when the record `lsn` was applied; NULL = nothing was set. */
-static const struct setting *in_force(const struct notes *n, uint64_t lsn, struct check_bytes tenant,
-                                      enum trace_limit_kind kind, struct check_bytes name) {
+static const struct limit_setting *in_force(const struct limit_notes *n, uint64_t lsn, struct check_bytes tenant,
+                                            enum trace_limit_kind kind, struct check_bytes name) {
     for (uint32_t i = n->setting_count; i > 0; i--) {
-        const struct setting *s = &n->settings[i - 1];
+        const struct limit_setting *s = &n->settings[i - 1];
         if (s->lsn < lsn && is_of(s, tenant, kind, name)) return s->clear ? NULL : s;
     }
     return NULL;
 }
 
-static uint32_t width_at(const struct notes *n, uint64_t lsn, struct check_bytes tenant, struct check_bytes key) {
-    const struct setting *s = in_force(n, lsn, tenant, TL_KEY, key);
+static uint32_t width_at(const struct limit_notes *n, uint64_t lsn, struct check_bytes tenant, struct check_bytes key) {
+    const struct limit_setting *s = in_force(n, lsn, tenant, TL_KEY, key);
     return s == NULL ? 1 : s->width;
 }
 
@@ -131,9 +131,9 @@ static uint32_t open_attempts(const struct check_history *h, struct check_bytes 
 
 /* No window of time may see more assignments than a full bucket and what came in meanwhile. A window begins at an
  * assignment; what was set inside of it changes the inflow, and brings no tokens of its own. */
-static bool rate_held(const struct notes *n, const struct check_history *h, const struct trace_entry *e,
+static bool rate_held(const struct limit_notes *n, const struct check_history *h, const struct trace_entry *e,
                       const struct check_flow *flow, struct check_bytes rate, char *text) {
-    const struct setting *now = in_force(n, e->lsn, flow->tenant, TL_RATE, rate);
+    const struct limit_setting *now = in_force(n, e->lsn, flow->tenant, TL_RATE, rate);
     if (now == NULL) return true;
     uint64_t count = 1, inflow = 0; /* of the window so far; inflow in millionths */
     int64_t from_ms = e->time_ms;
@@ -145,14 +145,14 @@ static bool rate_held(const struct notes *n, const struct check_history *h, cons
         if (j == NULL || !check_bytes_equal(of->tenant, told(flow->tenant))) continue;
         if (!has_name(j->rates, j->rate_count, rate)) continue;
         for (; s > 0 && n->settings[s - 1].lsn > p->lsn; s--) { /* backwards over what was set since */
-            const struct setting *set = &n->settings[s - 1];
+            const struct limit_setting *set = &n->settings[s - 1];
             if (set->lsn > e->lsn || !is_of(set, flow->tenant, TL_RATE, rate)) continue;
             if (set->clear) return true;
             if (from_ms < set->time_ms) return true; /* the clock was set back: nobody knows how long it was */
             inflow += (uint64_t)(from_ms - set->time_ms) * set->rate_milli;
             from_ms = set->time_ms;
         }
-        const struct setting *then = in_force(n, p->lsn, flow->tenant, TL_RATE, rate);
+        const struct limit_setting *then = in_force(n, p->lsn, flow->tenant, TL_RATE, rate);
         if (then == NULL) return true; /* it was free before */
         if (from_ms < p->time_ms) return true;
         inflow += (uint64_t)(from_ms - p->time_ms) * then->rate_milli;
@@ -166,7 +166,7 @@ static bool rate_held(const struct notes *n, const struct check_history *h, cons
     return true;
 }
 
-static bool assigned(struct notes *n, const struct check_history *h, const struct trace_entry *e, char *text) {
+static bool assigned(struct limit_notes *n, const struct check_history *h, const struct trace_entry *e, char *text) {
     const struct trace_attempt *r = &e->as.attempt;
     const struct check_flow *f = check_history_flow(h, r->flow);
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
@@ -181,7 +181,7 @@ static bool assigned(struct notes *n, const struct check_history *h, const struc
     for (uint32_t i = 0; i < j->rate_count; i++) {
         if (!rate_held(n, h, e, f, j->rates[i], text)) return false;
     }
-    const struct setting *tenant = in_force(n, e->lsn, f->tenant, TL_TENANT, (struct check_bytes){0});
+    const struct limit_setting *tenant = in_force(n, e->lsn, f->tenant, TL_TENANT, (struct check_bytes){0});
     uint32_t running = open_attempts(h, f->tenant, NULL) + 1;
     if (tenant != NULL && tenant->running != 0 && running > tenant->running)
         return check_object(text, "tenant %.*s may run %u and runs %u", (int)f->tenant.len, (const char *)f->tenant.at,
@@ -197,7 +197,8 @@ static bool assigned(struct notes *n, const struct check_history *h, const struc
 
 /* A process that was there before an attempt was assigned still counts against it, unless its own attempt was given up
  * as lost and it is not exclusive, or its whole machine stood still: those may overlap. */
-static bool counts(const struct check_history *h, const struct alive *p, const struct check_bytes *key, uint64_t lsn) {
+static bool counts(const struct check_history *h, const struct limit_alive *p, const struct check_bytes *key,
+                   uint64_t lsn) {
     const struct check_job *j = check_history_job(h, p->flow, p->ordinal);
     const struct check_attempt *a = check_history_attempt(h, p->flow, p->ordinal, p->attempt);
     if (j == NULL || a == NULL || a->assigned_lsn >= lsn || !has_name(j->keys, j->key_count, *key)) return false;
@@ -205,7 +206,7 @@ static bool counts(const struct check_history *h, const struct alive *p, const s
     return !given_up || (j->exclusive && !p->was_paused);
 }
 
-static bool began(struct notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
+static bool began(struct limit_notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     const struct check_attempt *a = check_history_attempt(h, r->flow, r->ordinal, r->attempt);
@@ -221,7 +222,7 @@ static bool began(struct notes *n, const struct check_history *h, const struct t
                                 (const char *)j->keys[k].at, width);
     }
     n->alive = check_grow(n->alive, n->alive_count, sizeof *n->alive);
-    n->alive[n->alive_count++] = (struct alive){
+    n->alive[n->alive_count++] = (struct limit_alive){
         .worker = check_bytes_copy(r->worker),
         .incarnation = r->incarnation,
         .flow = r->flow,
@@ -231,9 +232,9 @@ static bool began(struct notes *n, const struct check_history *h, const struct t
     return true;
 }
 
-static void gone(struct notes *n, const struct trace_process *r) {
+static void gone(struct limit_notes *n, const struct trace_process *r) {
     for (uint32_t i = 0; i < n->alive_count; i++) {
-        struct alive *p = &n->alive[i];
+        struct limit_alive *p = &n->alive[i];
         if (p->flow != r->flow || p->ordinal != r->ordinal || p->attempt != r->attempt) continue;
         if (p->incarnation != r->incarnation || !check_bytes_equal(p->worker, r->worker)) continue;
         free(p->worker.at);
@@ -242,19 +243,19 @@ static void gone(struct notes *n, const struct trace_process *r) {
     }
 }
 
-static void machine(struct notes *n, const struct trace_machine *r) {
+static void machine(struct limit_notes *n, const struct trace_machine *r) {
     for (uint32_t i = 0; i < n->alive_count; i++) {
         if (check_bytes_equal(n->alive[i].worker, r->worker)) n->alive[i].was_paused = true;
     }
 }
 
-static void take_back(struct notes *n, uint64_t head) {
+static void take_back(struct limit_notes *n, uint64_t head) {
     while (n->setting_count > 0 && n->settings[n->setting_count - 1].lsn > head) pop_setting(n);
     while (n->passage_count > 0 && n->passages[n->passage_count - 1].lsn > head) n->passage_count--;
 }
 
 bool check_limit_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct limit_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_LIMIT: set(n, e); return true;

@@ -15,7 +15,7 @@ struct line {
     uint64_t epoch;
 };
 
-struct notes {
+struct log_notes {
     struct line *lines; /* of record i + 1 */
     uint32_t count;
     uint64_t durable_lsn;
@@ -25,18 +25,18 @@ struct notes {
 };
 
 void *check_log_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct log_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_log_free(void *notes) {
-    struct notes *n = notes;
+    struct log_notes *n = notes;
     free(n->lines);
     free(n);
 }
 
-static bool replayed(const struct notes *n, const struct trace_entry *e, char *text) {
+static bool replayed(const struct log_notes *n, const struct trace_entry *e, char *text) {
     unsigned long long lsn = e->lsn;
     if (e->lsn == 0 || e->lsn > n->count) return check_object(text, "record %llu was never written", lsn);
     const struct line *l = &n->lines[e->lsn - 1];
@@ -46,7 +46,7 @@ static bool replayed(const struct notes *n, const struct trace_entry *e, char *t
     return true;
 }
 
-static bool recorded(struct notes *n, const struct trace_entry *e, char *text) {
+static bool recorded(struct log_notes *n, const struct trace_entry *e, char *text) {
     unsigned long long lsn = e->lsn;
     const struct line *last = n->count > 0 ? &n->lines[n->count - 1] : NULL;
     if (e->lsn != (uint64_t)n->count + 1) return check_object(text, "record %llu follows record %u", lsn, n->count);
@@ -66,14 +66,14 @@ static bool recorded(struct notes *n, const struct trace_entry *e, char *text) {
     return true;
 }
 
-static bool durable(struct notes *n, uint64_t lsn, char *text) {
+static bool durable(struct log_notes *n, uint64_t lsn, char *text) {
     if (lsn > n->count) return check_object(text, "record %llu durable before it exists", (unsigned long long)lsn);
     if (lsn < n->durable_lsn) return check_object(text, "the durable mark falls to %llu", (unsigned long long)lsn);
     n->durable_lsn = lsn;
     return true;
 }
 
-static bool revealed(struct notes *n, const char *what, uint64_t lsn, char *text) {
+static bool revealed(struct log_notes *n, const char *what, uint64_t lsn, char *text) {
     if (lsn > n->durable_lsn)
         return check_object(text, "%s left at record %llu, durable is %llu", what, (unsigned long long)lsn,
                             (unsigned long long)n->durable_lsn);
@@ -81,13 +81,13 @@ static bool revealed(struct notes *n, const char *what, uint64_t lsn, char *text
     return true;
 }
 
-static bool released(struct notes *n, const struct trace_released *r, char *text) {
+static bool released(struct log_notes *n, const struct trace_released *r, char *text) {
     if (r->epoch != 0 && r->epoch < n->released_epoch) return check_object(text, "a message of an earlier epoch left");
     if (r->epoch > n->released_epoch) n->released_epoch = r->epoch;
     return revealed(n, "an effect", r->lsn, text);
 }
 
-static bool restarted(struct notes *n, const struct trace_restarted *r, char *text) {
+static bool restarted(struct log_notes *n, const struct trace_restarted *r, char *text) {
     unsigned long long head = r->head;
     if (r->head < n->revealed_lsn)
         return check_object(text, "only %llu records came back, %llu were revealed", head,
@@ -104,7 +104,7 @@ static bool restarted(struct notes *n, const struct trace_restarted *r, char *te
 }
 
 bool check_log_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct log_notes *n = notes;
     (void)h;
     if (trace_is_record(e->kind)) return e->replayed ? replayed(n, e, text) : recorded(n, e, text);
     switch ((int)e->kind) {

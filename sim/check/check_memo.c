@@ -6,7 +6,7 @@
 
 #include "panic.h"
 
-struct event { /* a result was kept, or judged unfit */
+struct memo_event { /* a result was kept, or judged unfit */
     uint64_t flow;
     uint32_t ordinal;
     uint64_t lsn;
@@ -14,26 +14,26 @@ struct event { /* a result was kept, or judged unfit */
     int64_t expires_ms;
 };
 
-struct notes {
-    struct event *events;
+struct memo_notes {
+    struct memo_event *events;
     uint32_t count;
 };
 
 void *check_memo_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct memo_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_memo_free(void *notes) {
-    struct notes *n = notes;
+    struct memo_notes *n = notes;
     free(n->events);
     free(n);
 }
 
 #define NAME "job %llu/%u"
 
-static void note(struct notes *n, const struct event *event) {
+static void note(struct memo_notes *n, const struct memo_event *event) {
     n->events = check_grow(n->events, n->count, sizeof *n->events);
     n->events[n->count++] = *event;
 }
@@ -46,14 +46,14 @@ static bool ran_well(const struct check_job *j) {
 }
 
 /* The last thing that was said about the result of a job. */
-static const struct event *last_word(const struct notes *n, uint64_t flow, uint32_t ordinal) {
+static const struct memo_event *last_word(const struct memo_notes *n, uint64_t flow, uint32_t ordinal) {
     for (uint32_t i = n->count; i > 0; i--) {
         if (n->events[i - 1].flow == flow && n->events[i - 1].ordinal == ordinal) return &n->events[i - 1];
     }
     return NULL;
 }
 
-static bool hit(const struct notes *n, const struct check_history *h, const struct trace_entry *e, char *text) {
+static bool hit(const struct memo_notes *n, const struct check_history *h, const struct trace_entry *e, char *text) {
     const struct trace_memo *r = &e->as.memo;
     unsigned long long from = r->from_flow;
     const struct check_flow *own = check_history_flow(h, r->flow), *other = check_history_flow(h, r->from_flow);
@@ -68,7 +68,7 @@ static bool hit(const struct notes *n, const struct check_history *h, const stru
     struct trace_bytes key = {source->cache_key.at, source->cache_key.len};
     if (known && (key.len == 0 || !check_bytes_equal(j->cache_key, key)))
         return check_object(text, "the result of " NAME " is given to a job with another key", from, r->from_ordinal);
-    const struct event *word = last_word(n, r->from_flow, r->from_ordinal);
+    const struct memo_event *word = last_word(n, r->from_flow, r->from_ordinal);
     if (word == NULL || !word->is_kept)
         return check_object(text, "the result of " NAME " is given away, it was %s", from, r->from_ordinal,
                             word ? "quarantined" : "not kept");
@@ -79,22 +79,22 @@ static bool hit(const struct notes *n, const struct check_history *h, const stru
 }
 
 /* A verdict on a job that was given its result is one on that result. */
-static void judged(struct notes *n, const struct check_history *h, const struct trace_entry *e) {
+static void judged(struct memo_notes *n, const struct check_history *h, const struct trace_entry *e) {
     const struct trace_verdict_on *r = &e->as.verdict;
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     if (r->gate != TG_OUTPUT || (r->verdict != TV_QUARANTINE && r->verdict != TV_DENY) || j == NULL) return;
     bool given = j->given_lsn != 0 && !check_history_was_reset(check_history_flow(h, r->flow), j->given_lsn, e->lsn);
-    note(n, &(struct event){.flow = given ? j->from_flow : r->flow,
-                            .ordinal = given ? j->from_ordinal : r->ordinal,
-                            .lsn = e->lsn});
+    note(n, &(struct memo_event){.flow = given ? j->from_flow : r->flow,
+                                 .ordinal = given ? j->from_ordinal : r->ordinal,
+                                 .lsn = e->lsn});
 }
 
 bool check_memo_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct memo_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     const struct trace_memo *r = &e->as.memo;
     switch ((int)e->kind) {
-    case TR_MEMO_KEPT: note(n, &(struct event){r->flow, r->ordinal, e->lsn, true, r->expires_ms}); return true;
+    case TR_MEMO_KEPT: note(n, &(struct memo_event){r->flow, r->ordinal, e->lsn, true, r->expires_ms}); return true;
     case TR_MEMO_HIT: return hit(n, h, e, text);
     case TR_VERDICT: judged(n, h, e); return true;
     case TW_RESTARTED:

@@ -11,28 +11,28 @@ struct wish { /* what a service was meant to do from this record on */
     enum trace_desired desired;
 };
 
-struct word {     /* about the health of an attempt: said by a worker, or recorded */
+struct service_word { /* about the health of an attempt: said by a worker, or recorded */
     uint64_t lsn; /* recorded; 0 = said */
     uint64_t flow;
     uint32_t attempt;
     bool healthy;
 };
 
-struct notes {
+struct service_notes {
     struct wish *wishes;
     uint32_t wish_count;
-    struct word *words;
+    struct service_word *words;
     uint32_t word_count;
 };
 
 void *check_service_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct service_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_service_free(void *notes) {
-    struct notes *n = notes;
+    struct service_notes *n = notes;
     for (uint32_t i = 0; i < n->wish_count; i++) {
         free(n->wishes[i].tenant.at);
         free(n->wishes[i].name.at);
@@ -42,13 +42,13 @@ void check_service_free(void *notes) {
     free(n);
 }
 
-static void wish(struct notes *n, uint64_t lsn, struct trace_bytes tenant, struct trace_bytes name,
+static void wish(struct service_notes *n, uint64_t lsn, struct trace_bytes tenant, struct trace_bytes name,
                  enum trace_desired desired) {
     n->wishes = check_grow(n->wishes, n->wish_count, sizeof *n->wishes);
     n->wishes[n->wish_count++] = (struct wish){lsn, check_bytes_copy(tenant), check_bytes_copy(name), desired};
 }
 
-static void note_word(struct notes *n, struct word word) {
+static void note_word(struct service_notes *n, struct service_word word) {
     n->words = check_grow(n->words, n->word_count, sizeof *n->words);
     n->words[n->word_count++] = word;
 }
@@ -57,7 +57,7 @@ static struct trace_bytes bytes_of(struct check_bytes b) {
     return (struct trace_bytes){b.at, b.len};
 }
 
-static bool is_meant_to_run(const struct notes *n, const struct check_flow *f) {
+static bool is_meant_to_run(const struct service_notes *n, const struct check_flow *f) {
     for (uint32_t i = n->wish_count; i > 0; i--) {
         const struct wish *w = &n->wishes[i - 1];
         if (check_bytes_equal(w->tenant, bytes_of(f->tenant)) && check_bytes_equal(w->name, bytes_of(f->service)))
@@ -66,7 +66,8 @@ static bool is_meant_to_run(const struct notes *n, const struct check_flow *f) {
     return false;
 }
 
-static bool assigned(const struct notes *n, const struct check_history *h, const struct trace_attempt *r, char *text) {
+static bool assigned(const struct service_notes *n, const struct check_history *h, const struct trace_attempt *r,
+                     char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
     if (f == NULL || f->service.len == 0) return true;
     if (!is_meant_to_run(n, f))
@@ -85,12 +86,12 @@ static bool assigned(const struct notes *n, const struct check_history *h, const
 }
 
 /* A worker must have said so, about this attempt. */
-static bool recorded(struct notes *n, const struct trace_entry *e, char *text) {
+static bool recorded(struct service_notes *n, const struct trace_entry *e, char *text) {
     const struct trace_health *r = &e->as.health;
     for (uint32_t i = 0; i < n->word_count; i++) {
-        const struct word *w = &n->words[i];
+        const struct service_word *w = &n->words[i];
         if (w->lsn != 0 || w->flow != r->flow || w->attempt != r->attempt || w->healthy != r->healthy) continue;
-        note_word(n, (struct word){e->lsn, r->flow, r->attempt, r->healthy});
+        note_word(n, (struct service_word){e->lsn, r->flow, r->attempt, r->healthy});
         return true;
     }
     return check_object(text, "the health of %llu#%u was recorded and nobody said it", (unsigned long long)r->flow,
@@ -98,10 +99,10 @@ static bool recorded(struct notes *n, const struct trace_entry *e, char *text) {
 }
 
 /* Whether some version that the job deployed was recorded as healthy, up to `lsn`. */
-static bool was_healthy(const struct notes *n, const struct check_history *h, uint64_t flow, uint32_t ordinal,
+static bool was_healthy(const struct service_notes *n, const struct check_history *h, uint64_t flow, uint32_t ordinal,
                         uint64_t lsn) {
     for (uint32_t i = 0; i < n->word_count; i++) {
-        const struct word *w = &n->words[i];
+        const struct service_word *w = &n->words[i];
         if (w->lsn == 0 || w->lsn > lsn || !w->healthy) continue;
         const struct check_flow *f = check_history_flow(h, w->flow);
         if (f != NULL && f->by_flow == flow && f->by_ordinal == ordinal) return true;
@@ -109,7 +110,7 @@ static bool was_healthy(const struct notes *n, const struct check_history *h, ui
     return false;
 }
 
-static bool seen(const struct notes *n, const struct check_history *h, const struct trace_seen *r, char *text) {
+static bool seen(const struct service_notes *n, const struct check_history *h, const struct trace_seen *r, char *text) {
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     if (j == NULL || j->kind != TK_SERVICE || r->state != TS_SUCCEEDED) return true;
     if (was_healthy(n, h, r->flow, r->ordinal, r->lsn)) return true;
@@ -118,7 +119,8 @@ static bool seen(const struct notes *n, const struct check_history *h, const str
 }
 
 /* What waits for a deployment waits for health. */
-static bool began(const struct notes *n, const struct check_history *h, const struct trace_process *r, char *text) {
+static bool began(const struct service_notes *n, const struct check_history *h, const struct trace_process *r,
+                  char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
     for (uint32_t i = 0; j != NULL && j->on_upstream != TU_RUN && i < j->parent_count; i++) {
@@ -130,7 +132,7 @@ static bool began(const struct notes *n, const struct check_history *h, const st
     return true;
 }
 
-static void take_back(struct notes *n, uint64_t head) {
+static void take_back(struct service_notes *n, uint64_t head) {
     uint32_t kept = 0;
     while (n->wish_count > 0 && n->wishes[n->wish_count - 1].lsn > head) {
         free(n->wishes[--n->wish_count].tenant.at);
@@ -143,7 +145,7 @@ static void take_back(struct notes *n, uint64_t head) {
 }
 
 bool check_service_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct service_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_SERVICE: wish(n, e->lsn, e->as.service.tenant, e->as.service.name, e->as.service.desired); return true;
@@ -152,7 +154,7 @@ bool check_service_entry(void *notes, const struct check_history *h, const struc
     case TR_HEALTH: return recorded(n, e, text);
     case TA_ASKED:
         if (e->as.asked.ask == TQ_HEALTH)
-            note_word(n, (struct word){0, e->as.asked.flow, e->as.asked.attempt, e->as.asked.healthy});
+            note_word(n, (struct service_word){0, e->as.asked.flow, e->as.asked.attempt, e->as.asked.healthy});
         return true;
     case TW_SEEN: return seen(n, h, &e->as.seen, text);
     case TW_PROCESS: return began(n, h, &e->as.process, text);

@@ -19,7 +19,7 @@ struct value {
     uint32_t len;
 };
 
-struct key { /* one line of the table */
+struct store_key { /* one line of the table */
     struct check_bytes tenant;
     uint64_t flow;
     struct check_bytes key;
@@ -30,7 +30,7 @@ struct key { /* one line of the table */
     int64_t expires_ms; /* 0 = never */
 };
 
-struct command {             /* not yet durable, or not yet answered */
+struct store_command {       /* not yet durable, or not yet answered */
     struct trace_store told; /* with copies of what it points at */
     struct trace_store_answer answer;
     struct value shown[TRACE_STORE_MAX]; /* the values of answer.items, which do not point at them: it moves */
@@ -38,16 +38,16 @@ struct command {             /* not yet durable, or not yet answered */
     bool refused; /* it should have changed something and made no record: for want of room, or wrongly */
 };
 
-struct end { /* a flow was forgotten */
+struct store_end { /* a flow was forgotten */
     uint64_t lsn, flow;
 };
 
-struct notes {
-    struct key *keys;
+struct store_notes {
+    struct store_key *keys;
     uint32_t key_count;
-    struct command *commands;     /* in the order of their decision */
+    struct store_command *commands; /* in the order of their decision */
     uint32_t command_count, next; /* those before `next` are done */
-    struct end *ends;
+    struct store_end *ends;
     uint32_t end_count, end_next;
 };
 
@@ -66,7 +66,7 @@ static void drop(struct trace_bytes b) {
     free(at.to);
 }
 
-static void command_drop(struct command *c) {
+static void command_drop(struct store_command *c) {
     drop(c->told.tenant);
     drop(c->told.value);
     for (uint32_t i = 0; i < TRACE_STORE_MAX; i++) {
@@ -76,13 +76,13 @@ static void command_drop(struct command *c) {
 }
 
 void *check_store_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct store_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_store_free(void *notes) {
-    struct notes *n = notes;
+    struct store_notes *n = notes;
     for (uint32_t i = 0; i < n->command_count; i++) command_drop(&n->commands[i]);
     for (uint32_t i = 0; i < n->key_count; i++) {
         free(n->keys[i].tenant.at);
@@ -110,21 +110,21 @@ static struct trace_bytes value_view(const struct value *v) {
 
 /* ---- the table ---- */
 
-static struct key *key_line(struct notes *n, const struct trace_store *c, struct trace_bytes key) {
+static struct store_key *key_line(struct store_notes *n, const struct trace_store *c, struct trace_bytes key) {
     for (uint32_t i = 0; i < n->key_count; i++) {
-        struct key *k = &n->keys[i];
+        struct store_key *k = &n->keys[i];
         bool same_space = c->flow ? k->flow == c->flow : k->flow == 0 && check_bytes_equal(k->tenant, c->tenant);
         if (same_space && check_bytes_equal(k->key, key)) return k;
     }
     n->keys = check_grow(n->keys, n->key_count, sizeof *n->keys);
-    struct key *k = &n->keys[n->key_count++];
-    *k = (struct key){.tenant = check_bytes_copy(c->tenant), .flow = c->flow, .key = check_bytes_copy(key)};
+    struct store_key *k = &n->keys[n->key_count++];
+    *k = (struct store_key){.tenant = check_bytes_copy(c->tenant), .flow = c->flow, .key = check_bytes_copy(key)};
     return k;
 }
 
 /* The line of a key, with what time has done to it. */
-static struct key *key_now(struct notes *n, const struct trace_store *c, struct trace_bytes key) {
-    struct key *k = key_line(n, c, key);
+static struct store_key *key_now(struct store_notes *n, const struct trace_store *c, struct trace_bytes key) {
+    struct store_key *k = key_line(n, c, key);
     if (k->there && k->expires_ms != 0 && k->expires_ms <= c->decided_ms) k->there = false;
     if (!k->there) {
         k->value.len = 0;
@@ -135,7 +135,7 @@ static struct key *key_now(struct notes *n, const struct trace_store *c, struct 
     return k;
 }
 
-static bool number_of(const struct key *k, long long *ret) {
+static bool number_of(const struct store_key *k, long long *ret) {
     char text[VALUE_MAX + 1], again[32];
     if (!k->there) {
         *ret = 0;
@@ -150,7 +150,7 @@ static bool number_of(const struct key *k, long long *ret) {
 }
 
 /* Where a member stands in a set, or where it would stand. */
-static bool member_at(const struct key *k, struct trace_bytes member, uint32_t *ret) {
+static bool member_at(const struct store_key *k, struct trace_bytes member, uint32_t *ret) {
     uint32_t at = 0;
     while (at < k->value.len) {
         uint32_t len = (uint32_t)strlen((const char *)k->value.at + at);
@@ -166,7 +166,7 @@ static bool member_at(const struct key *k, struct trace_bytes member, uint32_t *
     return false;
 }
 
-static bool member_put(struct key *k, struct trace_bytes member, bool in) {
+static bool member_put(struct store_key *k, struct trace_bytes member, bool in) {
     uint32_t at;
     if (member_at(k, member, &at) == in) return false;
     uint32_t len = member.len + 1;
@@ -185,7 +185,7 @@ static bool member_put(struct key *k, struct trace_bytes member, bool in) {
 
 /* ---- doing it ---- */
 
-static bool condition_holds(const struct trace_store *c, const struct key *k) {
+static bool condition_holds(const struct trace_store *c, const struct store_key *k) {
     switch (c->condition) {
     case TI_ALWAYS: return true;
     case TI_ABSENT: return !k->there;
@@ -197,7 +197,7 @@ static bool condition_holds(const struct trace_store *c, const struct key *k) {
     PANIC("no such condition");
 }
 
-static void give(struct key *k, const void *value, size_t len, uint64_t lsn) {
+static void give(struct store_key *k, const void *value, size_t len, uint64_t lsn) {
     k->there = true;
     k->is_set = false;
     k->version = lsn;
@@ -205,7 +205,7 @@ static void give(struct key *k, const void *value, size_t len, uint64_t lsn) {
 }
 
 /* Set and delete: all keys or none. */
-static void do_change(struct notes *n, const struct trace_store *c, struct trace_store_answer *a) {
+static void do_change(struct store_notes *n, const struct trace_store *c, struct trace_store_answer *a) {
     bool past = c->op == TB_SET && c->expires_ms != 0 && c->expires_ms <= c->decided_ms;
     if (past) {
         a->answer = TN_REFUSED;
@@ -217,7 +217,7 @@ static void do_change(struct notes *n, const struct trace_store *c, struct trace
         return;
     }
     for (uint32_t i = 0; i < c->count; i++) {
-        struct key *k = key_now(n, c, c->keys[i]);
+        struct store_key *k = key_now(n, c, c->keys[i]);
         bool again = false;
         for (uint32_t b = 0; b < i; b++) again |= equal(c->keys[b], c->keys[i]);
         if (c->op == TB_DELETE) {
@@ -233,7 +233,7 @@ static void do_change(struct notes *n, const struct trace_store *c, struct trace
     }
 }
 
-static void do_increase(struct key *k, const struct trace_store *c, struct trace_store_answer *a) {
+static void do_increase(struct store_key *k, const struct trace_store *c, struct trace_store_answer *a) {
     char text[32];
     long long number;
     if (!number_of(k, &number)) {
@@ -246,7 +246,7 @@ static void do_increase(struct key *k, const struct trace_store *c, struct trace
     a->version = c->lsn;
 }
 
-static void do_members(struct key *k, const struct trace_store *c, struct trace_store_answer *a) {
+static void do_members(struct store_key *k, const struct trace_store *c, struct trace_store_answer *a) {
     if (k->there && !k->is_set) {
         a->answer = TN_STATE;
         return;
@@ -258,7 +258,7 @@ static void do_members(struct key *k, const struct trace_store *c, struct trace_
     a->version = k->version;
 }
 
-static void do_expire(struct key *k, const struct trace_store *c, struct trace_store_answer *a) {
+static void do_expire(struct store_key *k, const struct trace_store *c, struct trace_store_answer *a) {
     if (!k->there) return;
     a->number = 1;
     k->expires_ms = c->expires_ms;
@@ -266,16 +266,16 @@ static void do_expire(struct key *k, const struct trace_store *c, struct trace_s
     a->version = k->there ? k->version : 0;
 }
 
-static void do_read(struct notes *n, struct command *c) {
+static void do_read(struct store_notes *n, struct store_command *c) {
     for (uint32_t i = 0; i < c->told.count; i++) {
-        const struct key *k = key_now(n, &c->told, c->told.keys[i]);
+        const struct store_key *k = key_now(n, &c->told, c->told.keys[i]);
         c->shown[i] = k->value;
         c->answer.items[i] =
             (struct trace_store_item){.found = k->there, .version = k->version, .expires_ms = k->expires_ms};
     }
 }
 
-static void do_operation(struct notes *n, struct command *c) {
+static void do_operation(struct store_notes *n, struct store_command *c) {
     const struct trace_store *t = &c->told;
     struct trace_store_answer *a = &c->answer;
     switch (t->op) {
@@ -291,26 +291,26 @@ static void do_operation(struct notes *n, struct command *c) {
     PANIC("no such command");
 }
 
-static bool same_key(const struct key *a, const struct key *b) {
+static bool same_key(const struct store_key *a, const struct store_key *b) {
     if (a->there != b->there) return false;
     return !a->there || (a->version == b->version && a->expires_ms == b->expires_ms);
 }
 
 /* What has no record has not happened: the keys are put back, and it is remembered that they were to change. */
-static void do_unrecorded(struct notes *n, struct command *c) {
-    struct key before[TRACE_STORE_MAX];
+static void do_unrecorded(struct store_notes *n, struct store_command *c) {
+    struct store_key before[TRACE_STORE_MAX];
     uint32_t count = c->told.op == TB_ADD || c->told.op == TB_REMOVE ? 1 : c->told.count;
     if (count == 0) count = 1;
     for (uint32_t i = 0; i < count; i++) before[i] = *key_now(n, &c->told, c->told.keys[i]);
     do_operation(n, c);
     for (uint32_t i = count; i-- > 0;) {
-        struct key *k = key_line(n, &c->told, c->told.keys[i]);
+        struct store_key *k = key_line(n, &c->told, c->told.keys[i]);
         if (!same_key(k, &before[i])) c->refused = true;
         *k = before[i];
     }
 }
 
-static void do_command(struct notes *n, const struct check_history *h, struct command *c) {
+static void do_command(struct store_notes *n, const struct check_history *h, struct store_command *c) {
     const struct trace_store *t = &c->told;
     struct trace_store_answer *a = &c->answer;
     const struct check_flow *flow = t->flow ? check_history_flow(h, t->flow) : NULL;
@@ -328,16 +328,16 @@ static void do_command(struct notes *n, const struct check_history *h, struct co
         do_unrecorded(n, c);
 }
 
-static void end_flow(struct notes *n, uint64_t flow) {
+static void end_flow(struct store_notes *n, uint64_t flow) {
     for (uint32_t i = 0; i < n->key_count; i++)
         if (n->keys[i].flow == flow) n->keys[i].there = false;
 }
 
 /* Everything up to this LSN has happened for good. */
-static void do_upto(struct notes *n, const struct check_history *h, uint64_t lsn) {
+static void do_upto(struct store_notes *n, const struct check_history *h, uint64_t lsn) {
     for (;;) {
-        const struct end *end = n->end_next < n->end_count ? &n->ends[n->end_next] : NULL;
-        struct command *c = n->next < n->command_count ? &n->commands[n->next] : NULL;
+        const struct store_end *end = n->end_next < n->end_count ? &n->ends[n->end_next] : NULL;
+        struct store_command *c = n->next < n->command_count ? &n->commands[n->next] : NULL;
         if (end && end->lsn <= lsn && (c == NULL || end->lsn <= c->told.lsn)) {
             end_flow(n, end->flow);
             n->end_next++;
@@ -352,10 +352,10 @@ static void do_upto(struct notes *n, const struct check_history *h, uint64_t lsn
 
 /* ---- entries ---- */
 
-static void decided(struct notes *n, const struct trace_store *t) {
+static void decided(struct store_notes *n, const struct trace_store *t) {
     n->commands = check_grow(n->commands, n->command_count, sizeof *n->commands);
-    struct command *c = &n->commands[n->command_count++];
-    *c = (struct command){.told = *t};
+    struct store_command *c = &n->commands[n->command_count++];
+    *c = (struct store_command){.told = *t};
     c->told.tenant = copy(t->tenant);
     c->told.value = copy(t->value);
     for (uint32_t i = 0; i < TRACE_STORE_MAX; i++) {
@@ -369,7 +369,7 @@ static bool same_item(const struct trace_store_item *a, const struct trace_store
     return !a->found || (equal(a->value, value_view(v)) && a->version == b->version && a->expires_ms == b->expires_ms);
 }
 
-static bool compare(const struct command *c, const struct trace_store_answer *a, char *text) {
+static bool compare(const struct store_command *c, const struct trace_store_answer *a, char *text) {
     const struct trace_store_answer *want = &c->answer;
     if (a->answer == TN_BUSY && !c->told.recorded) return true; /* no room, too much at once: others judge that */
     if (c->refused) return check_object(text, "operation %d was answered and made no record", (int)c->told.op);
@@ -392,10 +392,11 @@ static bool compare(const struct command *c, const struct trace_store_answer *a,
     return true;
 }
 
-static bool answered(struct notes *n, const struct check_history *h, const struct trace_store_answer *a, char *text) {
+static bool answered(struct store_notes *n, const struct check_history *h, const struct trace_store_answer *a,
+                     char *text) {
     do_upto(n, h, h->durable_lsn); /* what was decided on a state that was durable already */
     for (uint32_t i = n->command_count; i-- > 0;) {
-        const struct command *c = &n->commands[i];
+        const struct store_command *c = &n->commands[i];
         if (c->told.call != a->call) continue;
         if (!c->done) return check_object(text, "an answer about the store came before its record was durable");
         return compare(c, a, text);
@@ -403,28 +404,28 @@ static bool answered(struct notes *n, const struct check_history *h, const struc
     return true;
 }
 
-static void restarted(struct notes *n, const struct check_history *h, uint64_t head) {
+static void restarted(struct store_notes *n, const struct check_history *h, uint64_t head) {
     do_upto(n, h, head);
     while (n->command_count > n->next) command_drop(&n->commands[--n->command_count]);
     n->end_count = n->end_next;
 }
 
 /* What was over by the wrong clock stays over. */
-static void clock_set(struct notes *n, const struct check_history *h, const struct trace_entry *e) {
+static void clock_set(struct store_notes *n, const struct check_history *h, const struct trace_entry *e) {
     do_upto(n, h, e->lsn - 1);
     for (uint32_t i = 0; i < n->key_count; i++) {
-        struct key *k = &n->keys[i];
+        struct store_key *k = &n->keys[i];
         if (k->there && k->expires_ms != 0 && k->expires_ms <= e->time_ms) k->there = false;
     }
 }
 
 bool check_store_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct store_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_FORGOTTEN:
         n->ends = check_grow(n->ends, n->end_count, sizeof *n->ends);
-        n->ends[n->end_count++] = (struct end){e->lsn, e->as.job.flow};
+        n->ends[n->end_count++] = (struct store_end){e->lsn, e->as.job.flow};
         return true;
     case TR_CLOCK: clock_set(n, h, e); return true;
     case TA_STORE: decided(n, &e->as.store); return true;

@@ -5,7 +5,7 @@
 
 #include "panic.h"
 
-struct call {
+struct submit_call {
     uint64_t call;
     struct check_bytes tenant, key, key_hash;
     uint32_t job_count;
@@ -14,19 +14,19 @@ struct call {
     bool first; /* its answer did not say "repeated" */
 };
 
-struct notes {
-    struct call *calls; /* submits alone */
+struct submit_notes {
+    struct submit_call *calls; /* submits alone */
     uint32_t count;
 };
 
 void *check_submit_new(void) {
-    struct notes *n = calloc(1, sizeof *n);
+    struct submit_notes *n = calloc(1, sizeof *n);
     REQUIRE(n != NULL);
     return n;
 }
 
 void check_submit_free(void *notes) {
-    struct notes *n = notes;
+    struct submit_notes *n = notes;
     for (uint32_t i = 0; i < n->count; i++) {
         free(n->calls[i].tenant.at);
         free(n->calls[i].key.at);
@@ -40,10 +40,10 @@ static struct trace_bytes view(struct check_bytes b) {
     return (struct trace_bytes){b.at, b.len};
 }
 
-static void asked(struct notes *n, const struct trace_asked *a) {
+static void asked(struct submit_notes *n, const struct trace_asked *a) {
     if (a->ask != TQ_SUBMIT) return;
     n->calls = check_grow(n->calls, n->count, sizeof *n->calls);
-    n->calls[n->count++] = (struct call){
+    n->calls[n->count++] = (struct submit_call){
         .call = a->call,
         .tenant = check_bytes_copy(a->tenant),
         .key = check_bytes_copy(a->key),
@@ -65,8 +65,8 @@ static bool recorded(const struct check_history *h, const struct trace_entry *e,
     return true;
 }
 
-static bool accepted(struct notes *n, const struct check_history *h, struct call *c, const struct trace_answered *a,
-                     char *text) {
+static bool accepted(struct submit_notes *n, const struct check_history *h, struct submit_call *c,
+                     const struct trace_answered *a, char *text) {
     unsigned long long id = a->flow;
     const struct check_flow *f = check_history_flow(h, a->flow);
     if (f == NULL || f->lsn > a->lsn) return check_object(text, "flow %llu was acknowledged and is not recorded", id);
@@ -82,7 +82,7 @@ static bool accepted(struct notes *n, const struct check_history *h, struct call
     if (a->repeated && c->decided_ms >= f->key_expires_ms)
         return check_object(text, "the key of flow %llu was served after its time", id);
     for (uint32_t i = 0; i < n->count; i++) {
-        const struct call *other = &n->calls[i];
+        const struct submit_call *other = &n->calls[i];
         if (other == c || other->flow != a->flow) continue;
         if (c->key.len == 0) return check_object(text, "flow %llu was acknowledged to two submits", id);
         if (other->first && !a->repeated) return check_object(text, "flow %llu was new to two submits", id);
@@ -92,7 +92,7 @@ static bool accepted(struct notes *n, const struct check_history *h, struct call
     return true;
 }
 
-static bool in_conflict(const struct check_history *h, const struct call *c, uint64_t lsn, char *text) {
+static bool in_conflict(const struct check_history *h, const struct submit_call *c, uint64_t lsn, char *text) {
     if (c->key.len == 0) return true;
     const struct check_flow *f = check_history_key(h, view(c->tenant), view(c->key), lsn);
     if (f == NULL) return check_object(text, "a submit was in conflict with nothing");
@@ -104,9 +104,10 @@ static bool in_conflict(const struct check_history *h, const struct call *c, uin
     return true;
 }
 
-static bool answered(struct notes *n, const struct check_history *h, const struct trace_answered *a, char *text) {
+static bool answered(struct submit_notes *n, const struct check_history *h, const struct trace_answered *a,
+                     char *text) {
     for (uint32_t i = n->count; i > 0; i--) {
-        struct call *c = &n->calls[i - 1];
+        struct submit_call *c = &n->calls[i - 1];
         if (c->call != a->call) continue;
         if (a->answer == TN_OK) return accepted(n, h, c, a, text);
         if (a->answer == TN_CONFLICT) return in_conflict(h, c, a->lsn, text);
@@ -115,7 +116,7 @@ static bool answered(struct notes *n, const struct check_history *h, const struc
     return true;
 }
 
-static bool restarted(const struct notes *n, const struct check_history *h, uint64_t head, char *text) {
+static bool restarted(const struct submit_notes *n, const struct check_history *h, uint64_t head, char *text) {
     for (uint32_t i = 0; i < n->count; i++) {
         if (n->calls[i].flow == 0) continue;
         const struct check_flow *f = check_history_flow(h, n->calls[i].flow);
@@ -134,7 +135,7 @@ static bool key_expired(const struct check_history *h, const struct trace_entry 
 }
 
 bool check_submit_entry(void *notes, const struct check_history *h, const struct trace_entry *e, char *text) {
-    struct notes *n = notes;
+    struct submit_notes *n = notes;
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_SUBMITTED: return recorded(h, e, text);

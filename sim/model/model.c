@@ -1,8 +1,6 @@
 /* model.c: one function per kind of record: is it possible now, and what does it change? */
 #include "model.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +12,6 @@
 #include "model_schedule.h"
 #include "model_service.h"
 #include "panic.h"
-
-static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool object(char *text, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
-    va_end(args);
-    return false;
-}
 
 struct model *model_new(void) {
     struct model *m = calloc(1, sizeof *m);
@@ -47,17 +35,17 @@ static bool jobs_are_sound(const struct model *m, const struct trace_jobs *r, ui
     for (uint32_t i = 0; i < r->job_count; i++) {
         for (uint32_t k = 0; k < r->jobs[i].parent_count; k++) {
             if (r->jobs[i].parents[k] >= first + i)
-                return object(text, "job %u of flow %llu has parent %u, which is not below it", first + i,
-                              (unsigned long long)r->flow, r->jobs[i].parents[k]);
+                return model_object(text, "job %u of flow %llu has parent %u, which is not below it", first + i,
+                                    (unsigned long long)r->flow, r->jobs[i].parents[k]);
         }
         for (uint32_t k = 0; k < r->jobs[i].foreign_count; k++) {
             const struct trace_foreign *p = &r->jobs[i].foreign[k];
             const struct model_job *parent = model_job_find(m, p->flow, p->ordinal);
             /* "Still open" is no lie about a job that a long consequence has not reached yet. */
             if (parent == NULL ? p->seen == TS_WAITING : p->seen != TS_WAITING && p->seen != parent->state)
-                return object(text, "flow %llu saw job %llu/%u as %s, it is %s", (unsigned long long)r->flow,
-                              (unsigned long long)p->flow, p->ordinal, model_state_word(p->seen),
-                              parent == NULL ? "not known" : model_state_word(parent->state));
+                return model_object(text, "flow %llu saw job %llu/%u as %s, it is %s", (unsigned long long)r->flow,
+                                    (unsigned long long)p->flow, p->ordinal, model_state_word(p->seen),
+                                    parent == NULL ? "not known" : model_state_word(parent->state));
         }
     }
     return true;
@@ -90,9 +78,9 @@ static bool has_room(const struct model *m, struct trace_bytes tenant, const str
 static bool submitted(struct model *m, const struct trace_entry *e, char *text) {
     const struct trace_jobs *r = &e->as.jobs;
     if (model_flow_find(m, r->flow) != NULL)
-        return object(text, "flow %llu submitted twice", (unsigned long long)r->flow);
+        return model_object(text, "flow %llu submitted twice", (unsigned long long)r->flow);
     if (!jobs_are_sound(m, r, 0, text)) return false;
-    if (!has_room(m, r->tenant, r)) return object(text, "submitted though its tenant has too much queued");
+    if (!has_room(m, r->tenant, r)) return model_object(text, "submitted though its tenant has too much queued");
     if (r->schedule.len && !model_schedule_may_fire(m, r, text)) return false;
     if (r->schedule.len) model_schedule_fired(m, r);
     take_jobs(m, model_flow_push(m, r->flow, e->principal, r->tenant), r);
@@ -101,14 +89,14 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
 
 static bool added(struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     const struct trace_jobs *r = &e->as.jobs;
-    if (f->cancelled) return object(text, "jobs added to flow %llu after its cancel", (unsigned long long)f->id);
+    if (f->cancelled) return model_object(text, "jobs added to flow %llu after its cancel", (unsigned long long)f->id);
     if (f->unwinding != TZ_NONE)
-        return object(text, "jobs added to flow %llu, which unwinds", (unsigned long long)f->id);
+        return model_object(text, "jobs added to flow %llu, which unwinds", (unsigned long long)f->id);
     if (model_rules_flow_state(f) != TF_RUNNING)
-        return object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
+        return model_object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
     if (!jobs_are_sound(m, r, f->job_count, text)) return false;
     if (!has_room(m, (struct trace_bytes){f->tenant.at, f->tenant.len}, r))
-        return object(text, "added though its tenant has too much queued");
+        return model_object(text, "added though its tenant has too much queued");
     take_jobs(m, f, r);
     return true;
 }
@@ -127,7 +115,8 @@ static bool job_cancelled(struct model *m, struct model_flow *f, struct model_jo
 }
 
 static bool flow_cancelled(struct model *m, struct model_flow *f, char *text) {
-    if (f->unwinding != TZ_NONE) return object(text, "cancel of flow %llu, which unwinds", (unsigned long long)f->id);
+    if (f->unwinding != TZ_NONE)
+        return model_object(text, "cancel of flow %llu, which unwinds", (unsigned long long)f->id);
     f->cancelled = true;
     f->more = false;
     model_rules_cancel_flow(m, f, TC_REQUEST);
@@ -147,7 +136,7 @@ static void reset_bad_children(struct model *m, struct model_flow *f, const bool
 static bool child_retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
     struct model_job *whole = &f->jobs[j->child_of];
     bool over = trace_is_terminal(whole->state);
-    if (over && whole->cause != TC_CHILDREN) return object(text, "retry of a child whose foreach job is over");
+    if (over && whole->cause != TC_CHILDREN) return model_object(text, "retry of a child whose foreach job is over");
     bool *marks = calloc(f->job_count, sizeof *marks);
     REQUIRE(marks != NULL);
     for (uint32_t k = 0; over && k < f->job_count; k++) marks[k] = k == j->child_of || f->jobs[k].root == j->child_of;
@@ -165,9 +154,9 @@ static bool child_retried(struct model *m, struct model_flow *f, struct model_jo
 }
 
 static bool retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
-    if (!model_job_is_dead(j)) return object(text, "retry of a job that is %s", model_state_word(j->state));
+    if (!model_job_is_dead(j)) return model_object(text, "retry of a job that is %s", model_state_word(j->state));
     if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
-        return object(text, "retry of a job whose flow unwinds or did");
+        return model_object(text, "retry of a job whose flow unwinds or did");
     if (j->child_of != TRACE_NO_JOB) return child_retried(m, f, j, text);
     uint32_t ordinal = (uint32_t)(j - f->jobs);
     bool *marks = calloc(f->job_count, sizeof *marks);
@@ -182,8 +171,9 @@ static bool retried(struct model *m, struct model_flow *f, struct model_job *j, 
 
 static bool rerun(struct model *m, struct model_flow *f, char *text) {
     if (model_rules_flow_state(f) == TF_RUNNING)
-        return object(text, "rerun of flow %llu, which is not over", (unsigned long long)f->id);
-    if (f->unwinding != TZ_NONE) return object(text, "rerun of flow %llu, which unwound", (unsigned long long)f->id);
+        return model_object(text, "rerun of flow %llu, which is not over", (unsigned long long)f->id);
+    if (f->unwinding != TZ_NONE)
+        return model_object(text, "rerun of flow %llu, which unwound", (unsigned long long)f->id);
     bool *marks = calloc(f->job_count + 1, sizeof *marks);
     REQUIRE(marks != NULL);
     for (uint32_t k = 0; k < f->job_count; k++) marks[k] = f->jobs[k].state != TS_SUCCEEDED;
@@ -195,7 +185,7 @@ static bool rerun(struct model *m, struct model_flow *f, char *text) {
 }
 
 static bool discarded(struct model_job *j, char *text) {
-    if (!model_job_is_dead_letter(j)) return object(text, "discard of a job that is no dead letter");
+    if (!model_job_is_dead_letter(j)) return model_object(text, "discard of a job that is no dead letter");
     j->discarded = true;
     return true;
 }
@@ -209,18 +199,18 @@ static bool may_leave(const struct model *m, const struct model_flow *f, const s
         if (f->jobs[i].since_ms > end_ms) end_ms = f->jobs[i].since_ms;
     }
     if (f->touched_lsn > r->projected_lsn)
-        return object(text, "flow %llu forgotten, the history is at %llu and has not seen %llu",
-                      (unsigned long long)f->id, (unsigned long long)r->projected_lsn,
-                      (unsigned long long)f->touched_lsn);
+        return model_object(text, "flow %llu forgotten, the history is at %llu and has not seen %llu",
+                            (unsigned long long)f->id, (unsigned long long)r->projected_lsn,
+                            (unsigned long long)f->touched_lsn);
     if (m->time_ms < end_ms + (dead ? r->dead_keep_ms : r->keep_ms))
-        return object(text, "flow %llu forgotten %lld ms after its end%s", (unsigned long long)f->id,
-                      (long long)(m->time_ms - end_ms), dead ? ", with a dead letter" : "");
+        return model_object(text, "flow %llu forgotten %lld ms after its end%s", (unsigned long long)f->id,
+                            (long long)(m->time_ms - end_ms), dead ? ", with a dead letter" : "");
     return true;
 }
 
 static bool forgotten(const struct model *m, struct model_flow *f, const struct trace_entry *e, char *text) {
     if (model_rules_flow_state(f) == TF_RUNNING)
-        return object(text, "flow %llu forgotten before its end", (unsigned long long)f->id);
+        return model_object(text, "flow %llu forgotten before its end", (unsigned long long)f->id);
     if (e->principal.len == 0 && e->as.job.projected_lsn && !may_leave(m, f, &e->as.job, text)) return false;
     f->forgotten = true;
     return true;
@@ -230,12 +220,14 @@ static bool forgotten(const struct model *m, struct model_flow *f, const struct 
 
 static bool assigned(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
                      char *text) {
-    if (j->state != TS_READY) return object(text, "assigned while %s", model_state_word(j->state));
-    if (r->attempt != j->attempt + 1) return object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
-    if (f->paused) return object(text, "assigned while its flow is paused");
-    if (model_job_has_lapsed(m, j)) return object(text, "assigned by permission of an earlier policy");
-    if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "assigned after its deadline");
-    if (!f->stepped && model_memo_for(m, f, j)) return object(text, "assigned while a result with its key is kept");
+    if (j->state != TS_READY) return model_object(text, "assigned while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt + 1)
+        return model_object(text, "attempt %u follows attempt %u", r->attempt, j->attempt);
+    if (f->paused) return model_object(text, "assigned while its flow is paused");
+    if (model_job_has_lapsed(m, j)) return model_object(text, "assigned by permission of an earlier policy");
+    if (!f->stepped && model_job_is_overdue(m, j)) return model_object(text, "assigned after its deadline");
+    if (!f->stepped && model_memo_for(m, f, j))
+        return model_object(text, "assigned while a result with its key is kept");
     j->attempt++;
     if (f->of_service) {
         free(j->worker.at);
@@ -246,8 +238,8 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
 }
 
 static bool started(struct model *m, struct model_job *j, const struct trace_attempt *r, char *text) {
-    if (j->state != TS_DISPATCHED) return object(text, "started while %s", model_state_word(j->state));
-    if (r->attempt != j->attempt) return object(text, "attempt %u started, %u is open", r->attempt, j->attempt);
+    if (j->state != TS_DISPATCHED) return model_object(text, "started while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt) return model_object(text, "attempt %u started, %u is open", r->attempt, j->attempt);
     model_rules_move(m, j, TS_RUNNING);
     return true;
 }
@@ -258,9 +250,9 @@ static int stop_rank(enum trace_stop stop) {
 }
 
 static bool stopping(struct model_job *j, const struct trace_attempt *r, bool is_service, char *text) {
-    if (!model_job_is_active(j)) return object(text, "stopped while %s", model_state_word(j->state));
-    if (r->stop == TX_MOVE && !is_service) return object(text, "moved, and is no service");
-    if (r->attempt != j->attempt) return object(text, "attempt %u stopped, %u is open", r->attempt, j->attempt);
+    if (!model_job_is_active(j)) return model_object(text, "stopped while %s", model_state_word(j->state));
+    if (r->stop == TX_MOVE && !is_service) return model_object(text, "moved, and is no service");
+    if (r->attempt != j->attempt) return model_object(text, "attempt %u stopped, %u is open", r->attempt, j->attempt);
     if (stop_rank(r->stop) > stop_rank(j->stop)) j->stop = r->stop;
     return true;
 }
@@ -304,15 +296,15 @@ static void attempt_succeeded(struct model *m, struct model_flow *f, struct mode
 
 /* A result that is kept: as if an attempt had brought it. */
 static bool hit(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_memo *r, char *text) {
-    if (j->state != TS_READY) return object(text, "given a result while %s", model_state_word(j->state));
-    if (!f->stepped && model_job_is_overdue(m, j)) return object(text, "given a result after its deadline");
+    if (j->state != TS_READY) return model_object(text, "given a result while %s", model_state_word(j->state));
+    if (!f->stepped && model_job_is_overdue(m, j)) return model_object(text, "given a result after its deadline");
     const struct model_memo *memo = model_memo_for(m, f, j);
-    if (memo == NULL) return object(text, "given a result that is not kept");
+    if (memo == NULL) return model_object(text, "given a result that is not kept");
     uint64_t flow;
     uint32_t ordinal;
     model_memo_from(memo, &flow, &ordinal);
     if (flow != r->from_flow || ordinal != r->from_ordinal)
-        return object(text, "given the result of another job than the one that is kept");
+        return model_object(text, "given the result of another job than the one that is kept");
     j->from_flow = flow;
     j->from_ordinal = ordinal;
     attempt_succeeded(m, f, j);
@@ -340,7 +332,7 @@ static void told(struct model *m, struct model_flow *f, struct model_job *j, uin
 /* "Not yet" costs no retry: what goes wrong in a row counts. */
 static bool not_yet(struct model *m, struct model_job *j, const struct trace_attempt *r, char *text) {
     int64_t wait = j->spec.poll_ms;
-    if (!j->spec.calls || r->outcome != TO_OK) return object(text, "an end that is none");
+    if (!j->spec.calls || r->outcome != TO_OK) return model_object(text, "an end that is none");
     for (uint32_t i = 0; i < j->polls && wait < j->spec.poll_cap_ms; i++) wait *= 2;
     if (wait > j->spec.poll_cap_ms) wait = j->spec.poll_cap_ms;
     if (j->begun == 0) {
@@ -351,7 +343,7 @@ static bool not_yet(struct model *m, struct model_job *j, const struct trace_att
     }
     int64_t due = j->spec.poll_ms != 0 && m->time_ms + wait < j->until_ms ? m->time_ms + wait : j->until_ms;
     if (r->again_ms != due)
-        return object(text, "asked again at %lld, not %lld", (long long)r->again_ms, (long long)due);
+        return model_object(text, "asked again at %lld, not %lld", (long long)r->again_ms, (long long)due);
     j->used = 0;
     j->stop = TX_NONE;
     j->waits_for_time = true;
@@ -363,11 +355,11 @@ static bool not_yet(struct model *m, struct model_job *j, const struct trace_att
 /* The first word counts, at once or when the open attempt has ended. */
 static bool word(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_verdict_on *r,
                  char *text) {
-    if (!j->spec.calls || trace_is_terminal(j->state)) return object(text, "a word that nobody waits for");
-    if (j->word != 0) return object(text, "a second word");
-    if (r->verdict != TV_ALLOW && r->verdict != TV_DENY) return object(text, "a word that is neither yes nor no");
+    if (!j->spec.calls || trace_is_terminal(j->state)) return model_object(text, "a word that nobody waits for");
+    if (j->word != 0) return model_object(text, "a second word");
+    if (r->verdict != TV_ALLOW && r->verdict != TV_DENY) return model_object(text, "a word that is neither yes nor no");
     if (!model_job_is_active(j) && (j->begun == 0 || (j->state != TS_WAITING && j->state != TS_READY)))
-        return object(text, "a word before anything was begun");
+        return model_object(text, "a word before anything was begun");
     j->word = r->verdict == TV_ALLOW ? 1 : 2;
     if (!model_job_is_active(j)) told(m, f, j, j->word);
     return true;
@@ -396,8 +388,8 @@ static void end_unstopped(struct model *m, struct model_flow *f, struct model_jo
 
 static bool end_taken(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
                       char *text) {
-    if (!model_job_is_active(j)) return object(text, "ended while %s", model_state_word(j->state));
-    if (r->attempt != j->attempt) return object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
+    if (!model_job_is_active(j)) return model_object(text, "ended while %s", model_state_word(j->state));
+    if (r->attempt != j->attempt) return model_object(text, "attempt %u ended, %u is open", r->attempt, j->attempt);
     if (f->of_service) {
         model_service_ended(m, f, j, r->outcome);
         return true;
@@ -443,7 +435,8 @@ static bool end_taken(struct model *m, struct model_flow *f, struct model_job *j
 static bool ended(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
                   char *text) {
     int64_t at_ms = m->time_ms - r->ended_ago_ms;
-    if (at_ms > m->time_ms || at_ms < j->since_ms) return object(text, "ended before it began, or later than now");
+    if (at_ms > m->time_ms || at_ms < j->since_ms)
+        return model_object(text, "ended before it began, or later than now");
     if (!end_taken(m, f, j, r, text)) return false;
     if (trace_is_terminal(j->state)) j->since_ms = at_ms;
     return true;
@@ -454,25 +447,27 @@ static bool ended(struct model *m, struct model_flow *f, struct model_job *j, co
 static bool due(struct model *m, struct model_flow *f, struct model_job *j, enum trace_due what, char *text) {
     switch (what) {
     case TD_START:
-        if (j->state != TS_WAITING || !j->waits_for_time) return object(text, "due to start, but waits for no time");
+        if (j->state != TS_WAITING || !j->waits_for_time)
+            return model_object(text, "due to start, but waits for no time");
         if (m->time_ms < j->due_least_ms)
-            return object(text, "due to start %lld ms too early", (long long)(j->due_least_ms - m->time_ms));
+            return model_object(text, "due to start %lld ms too early", (long long)(j->due_least_ms - m->time_ms));
         model_rules_time_passed(m, f, j);
         return true;
     case TD_DEADLINE:
         if (!model_job_is_unstarted(j) && !j->is_open && j->state != TS_CHECKING)
-            return object(text, "deadline passed while %s", model_state_word(j->state));
+            return model_object(text, "deadline passed while %s", model_state_word(j->state));
         if (model_job_deadline(j) == 0 || m->time_ms < model_job_deadline(j))
-            return object(text, "its deadline has not come");
+            return model_object(text, "its deadline has not come");
         if (j->is_open)
             model_rules_call_off(m, f, j, TC_DEADLINE);
         else
             model_rules_end(m, f, j, TS_TIMED_OUT, TC_DEADLINE);
         return true;
     case TD_START_WITHIN:
-        if (j->state != TS_READY) return object(text, "out of time for a worker while %s", model_state_word(j->state));
+        if (j->state != TS_READY)
+            return model_object(text, "out of time for a worker while %s", model_state_word(j->state));
         if (j->spec.start_within_ms == 0 || (!f->stepped && m->time_ms < j->since_ms + j->spec.start_within_ms))
-            return object(text, "out of time for a worker too early");
+            return model_object(text, "out of time for a worker too early");
         model_rules_end(m, f, j, TS_FAILED, TC_NO_WORKER);
         return true;
     case TD_COUNT: break;
@@ -497,8 +492,9 @@ static bool denied(struct model *m, struct model_flow *f, struct model_job *j, c
 
 static bool approved(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_entry *e,
                      char *text) {
-    if (e->principal.len == 0) return object(text, "approved by nobody");
-    if (j->spec.four_eyes && same_text(f->submitter, e->principal)) return object(text, "approved by its submitter");
+    if (e->principal.len == 0) return model_object(text, "approved by nobody");
+    if (j->spec.four_eyes && same_text(f->submitter, e->principal))
+        return model_object(text, "approved by its submitter");
     model_job_vote(j, e->principal);
     if (j->vote_count >= (j->spec.quorum > 0 ? j->spec.quorum : 1)) model_rules_gate_passed(m, f, j);
     return true;
@@ -518,14 +514,14 @@ static bool may_go_unanswered(const struct model *m, const struct model_flow *f,
 
 static bool could_not_be_evaluated(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
     if (j->gate != TG_CONDITION && j->gate != TG_EXPANSION && j->gate != TG_RENDER)
-        return object(text, "nothing is evaluated for the %s gate", model_gate_word(j->gate));
+        return model_object(text, "nothing is evaluated for the %s gate", model_gate_word(j->gate));
     model_rules_end(m, f, j, TS_FAILED, TC_VERDICT);
     return true;
 }
 
 static bool revoked(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
-    if (j->state != TS_READY) return object(text, "revoked while %s", model_state_word(j->state));
-    if (!model_job_has_lapsed(m, j)) return object(text, "revoked, and its permission holds");
+    if (j->state != TS_READY) return model_object(text, "revoked while %s", model_state_word(j->state));
+    if (!model_job_has_lapsed(m, j)) return model_object(text, "revoked, and its permission holds");
     model_rules_time_passed(m, f, j);
     return true;
 }
@@ -535,9 +531,9 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
     switch (e->as.verdict.verdict) {
     case TV_ALLOW:
     case TV_CONSTRAIN:
-        if (j->gate == TG_EXPANSION) return object(text, "a yes without items");
+        if (j->gate == TG_EXPANSION) return model_object(text, "a yes without items");
         if (j->gate == TG_APPROVAL) return approved(m, f, j, e, text);
-        if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return object(text, "nobody said yes");
+        if (e->principal.len == 0 && !may_go_unanswered(m, f, j)) return model_object(text, "nobody said yes");
         if (j->gate == TG_POLICY) j->grant = m->policy ? e->as.verdict.policy : 0;
         if (j->gate == TG_RENDER && e->as.verdict.cache_key.len) j->key = model_key_of(e->as.verdict.cache_key);
         model_rules_gate_passed(m, f, j);
@@ -545,15 +541,16 @@ static bool input_verdict(struct model *m, struct model_flow *f, struct model_jo
     case TV_DENY: return denied(m, f, j, e);
     case TV_AGAIN: return ask_again(j);
     case TV_HOLD:
-        if (j->undoes != TRACE_NO_JOB) return object(text, "a compensation held for approval");
-        if (j->gate != TG_POLICY) return object(text, "held for approval by the %s gate", model_gate_word(j->gate));
+        if (j->undoes != TRACE_NO_JOB) return model_object(text, "a compensation held for approval");
+        if (j->gate != TG_POLICY)
+            return model_object(text, "held for approval by the %s gate", model_gate_word(j->gate));
         j->gates_asked |= TRACE_GATE_BIT(TG_APPROVAL);
         j->grant = m->policy ? e->as.verdict.policy : 0;
         model_rules_gate_passed(m, f, j);
         return true;
     case TV_FAIL: return could_not_be_evaluated(m, f, j, text);
     case TV_QUARANTINE:
-    case TV_REDACT: return object(text, "a verdict for outputs on the %s gate", model_gate_word(j->gate));
+    case TV_REDACT: return model_object(text, "a verdict for outputs on the %s gate", model_gate_word(j->gate));
     case TV_COUNT: break;
     }
     PANIC("no such verdict");
@@ -573,8 +570,8 @@ static bool output_verdict(struct model *m, struct model_flow *f, struct model_j
         if (e->as.verdict.fatal) model_saga_fatal(m, f);
         return true;
     case TV_AGAIN: return ask_again(j);
-    case TV_HOLD: return object(text, "an output held for approval");
-    case TV_FAIL: return object(text, "an output that could not be evaluated");
+    case TV_HOLD: return model_object(text, "an output held for approval");
+    case TV_FAIL: return model_object(text, "an output that could not be evaluated");
     case TV_COUNT: break;
     }
     PANIC("no such verdict");
@@ -590,27 +587,27 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
         return true;
     }
     if (j->spec.calls && r->gate == TG_EXTERNAL) return word(m, f, j, r, text);
-    if (!j->has_question) return object(text, "a verdict, but no question is open");
+    if (!j->has_question) return model_object(text, "a verdict, but no question is open");
     if (r->gate != j->gate)
-        return object(text, "a verdict on %s, the open question is %s", model_gate_word(r->gate),
-                      model_gate_word(j->gate));
+        return model_object(text, "a verdict on %s, the open question is %s", model_gate_word(r->gate),
+                            model_gate_word(j->gate));
     if (r->revision != j->revision)
-        return object(text, "a verdict on revision %u, the question is at %u", r->revision, j->revision);
+        return model_object(text, "a verdict on revision %u, the question is at %u", r->revision, j->revision);
     if ((j->gate == TG_POLICY || j->gate == TG_OUTPUT) && r->policy < m->policy)
-        return object(text, "a verdict by an earlier version of the policy");
+        return model_object(text, "a verdict by an earlier version of the policy");
     if (j->gate == TG_SERVICE)
         return r->verdict == TV_DENY ? model_service_unhealthy(m, f, j, e->principal.len == 0, text)
-                                     : object(text, "a verdict on the health of a service");
+                                     : model_object(text, "a verdict on the health of a service");
     return j->gate == TG_OUTPUT ? output_verdict(m, f, j, e, text) : input_verdict(m, f, j, e, text);
 }
 
 static bool expanded(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_expanded *r,
                      char *text) {
-    if (!j->has_question || j->gate != TG_EXPANSION) return object(text, "items that nobody asked for");
+    if (!j->has_question || j->gate != TG_EXPANSION) return model_object(text, "items that nobody asked for");
     if (r->revision != j->revision)
-        return object(text, "items for revision %u, the question is at %u", r->revision, j->revision);
+        return model_object(text, "items for revision %u, the question is at %u", r->revision, j->revision);
     if (!model_limit_has_room(m, (struct trace_bytes){f->tenant.at, f->tenant.len}, r->count, 0))
-        return object(text, "expanded though its tenant has too much queued");
+        return model_object(text, "expanded though its tenant has too much queued");
     model_job_expand(f, j, r->count, m->time_ms);
     model_rules_gate_passed(m, f, j);
     return true;
@@ -749,7 +746,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind == TR_SUBMITTED) return submitted(m, e, text);
     if (e->kind == TR_LIMIT) model_limit_set(m, &e->as.limit);
     if (e->kind == TR_POLICY) {
-        if (e->as.policy.version <= m->policy) return object(text, "the policy falls back");
+        if (e->as.policy.version <= m->policy) return model_object(text, "the policy falls back");
         m->policy = e->as.policy.version;
     }
     if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
@@ -762,31 +759,32 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (!subject(e, &id, &ordinal)) return true;
     struct model_flow *f = model_flow_find(m, id);
     if (f != NULL && f->forgotten && e->kind == TR_CONTINUED) return true; /* a large one leaves in steps */
-    if (f == NULL || f->forgotten) return object(text, "flow %llu is not known", (unsigned long long)id);
+    if (f == NULL || f->forgotten) return model_object(text, "flow %llu is not known", (unsigned long long)id);
     if (f->of_service && !is_of_attempt(e->kind))
-        return object(text, "flow %llu is of a service", (unsigned long long)id);
+        return model_object(text, "flow %llu is of a service", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN && e->kind != TR_FORGOTTEN &&
                      e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
     if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN && e->kind != TR_MEMO_KEPT) f->touched_lsn = e->lsn;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     struct model_job *j = model_job_find(m, id, ordinal);
-    if (j == NULL) return object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
+    if (j == NULL) return model_object(text, "flow %llu has no job %u", (unsigned long long)id, ordinal);
     char reason[MODEL_TEXT_BYTES] = "";
     if (about_job(m, f, j, e, reason)) return true;
-    return object(text, "job %llu/%u: %.240s", (unsigned long long)id, ordinal, reason);
+    return model_object(text, "job %llu/%u: %.240s", (unsigned long long)id, ordinal, reason);
 }
 
 bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_TEXT_BYTES]) {
     if (!trace_is_record(e->kind)) return true;
     if (e->lsn != m->lsn + 1)
-        return object(text, "record %llu follows record %llu", (unsigned long long)e->lsn, (unsigned long long)m->lsn);
-    if (e->time_ms < m->time_ms) return object(text, "time falls at record %llu", (unsigned long long)e->lsn);
+        return model_object(text, "record %llu follows record %llu", (unsigned long long)e->lsn,
+                            (unsigned long long)m->lsn);
+    if (e->time_ms < m->time_ms) return model_object(text, "time falls at record %llu", (unsigned long long)e->lsn);
     int64_t before_ms = m->time_ms;
     m->time_ms = e->time_ms;
     char reason[MODEL_TEXT_BYTES] = "";
     if (!apply(m, e, reason)) {
         m->time_ms = before_ms;
-        return object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
+        return model_object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
     }
     model_service_go_on(m);
     model_saga_go_on(m);

@@ -3,26 +3,19 @@
  * The rule, from the text (ADR 0116): what waits keeps the rest of its wait, so if it was noted by the wrong clock
  * it moves along; a moment that somebody named stays; what is over moves only if it would lie in the future; a
  * schedule goes on from the right time at the latest. Kept results end when their records said. */
-#include <stdio.h>
-
 #include "model.h"
 #include "model_job.h"
 #include "model_schedule.h"
 
-static bool object(char *text, const char *what) {
-    snprintf(text, MODEL_TEXT_BYTES, "%s", what);
-    return false;
-}
-
-struct move {
+struct clock_move {
     int64_t from_ms, by_ms, now_ms;
 };
 
-static bool waits(const struct move *v, int64_t ms) {
+static bool waits(const struct clock_move *v, int64_t ms) {
     return ms >= v->from_ms;
 }
 
-static void move_due(const struct move *v, struct model_job *j) {
+static void move_due(const struct clock_move *v, struct model_job *j) {
     if (!j->waits_for_time || !waits(v, j->due_most_ms)) return;
     bool sure = waits(v, j->due_least_ms); /* else nobody knows on which side of `from` the jitter put it */
     if (sure || v->by_ms < 0) j->due_least_ms += v->by_ms;
@@ -31,7 +24,7 @@ static void move_due(const struct move *v, struct model_job *j) {
     if (j->due_most_ms < j->spec.not_before_ms) j->due_most_ms = j->spec.not_before_ms;
 }
 
-static void move_job(const struct move *v, struct model_job *j) {
+static void move_job(const struct clock_move *v, struct model_job *j) {
     bool over = trace_is_terminal(j->state);
     if (over ? j->since_ms > v->now_ms : waits(v, j->since_ms)) j->since_ms += v->by_ms;
     if (j->submit_ms > v->now_ms) j->submit_ms += v->by_ms;
@@ -41,9 +34,9 @@ static void move_job(const struct move *v, struct model_job *j) {
 }
 
 bool model_clock(struct model *m, const struct trace_clock *r, char *text) {
-    struct move v = {r->from_ms, r->by_ms, m->time_ms + r->by_ms};
-    if (r->by_ms == 0) return object(text, "the clock moves by nothing");
-    if (r->by_ms < 0 && r->from_ms != v.now_ms) return object(text, "the clock falls and moves something else");
+    struct clock_move v = {r->from_ms, r->by_ms, m->time_ms + r->by_ms};
+    if (r->by_ms == 0) return model_object(text, "the clock moves by nothing");
+    if (r->by_ms < 0 && r->from_ms != v.now_ms) return model_object(text, "the clock falls and moves something else");
     for (uint32_t i = 0; i < m->flow_count; i++)
         for (uint32_t k = 0; k < m->flows[i].job_count; k++) move_job(&v, &m->flows[i].jobs[k]);
     for (uint32_t i = 0; i < m->service_count; i++) {

@@ -1,6 +1,4 @@
 /* model_compare.c: holding the model against what an engine says. Looks at every flow and every job of both sides. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,16 +34,6 @@ const char *model_cause_word(enum trace_cause c) {
 const char *model_gate_word(enum trace_gate g) {
     REQUIRE(g < TG_COUNT);
     return gate_words[g];
-}
-
-static bool differ(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool differ(char *text, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
-    va_end(args);
-    return false;
 }
 
 /* ---- what the model says ---- */
@@ -161,14 +149,15 @@ static bool same_flow(const struct model_flow *f, const struct trace_flow_now *n
     unsigned long long id = f->id;
     enum trace_flow_state state = model_rules_flow_state(f);
     if (now->job_count != f->job_count)
-        return differ(text, "flow %llu has %u jobs, must have %u", id, now->job_count, f->job_count);
+        return model_object(text, "flow %llu has %u jobs, must have %u", id, now->job_count, f->job_count);
     if (now->state != state)
-        return differ(text, "flow %llu is %s, must be %s", id, flow_words[now->state], flow_words[state]);
+        return model_object(text, "flow %llu is %s, must be %s", id, flow_words[now->state], flow_words[state]);
     if (now->unwinding != f->unwinding)
-        return differ(text, "flow %llu: unwinding is %d, must be %d", id, (int)now->unwinding, (int)f->unwinding);
+        return model_object(text, "flow %llu: unwinding is %d, must be %d", id, (int)now->unwinding, (int)f->unwinding);
     if (now->undo_count != model_saga_left(f))
-        return differ(text, "flow %llu has %u things to undo, must have %u", id, now->undo_count, model_saga_left(f));
-    if (now->more != f->more) return differ(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
+        return model_object(text, "flow %llu has %u things to undo, must have %u", id, now->undo_count,
+                            model_saga_left(f));
+    if (now->more != f->more) return model_object(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
     return true;
 }
 
@@ -178,24 +167,24 @@ static bool same_times(const struct model_job *j, const struct trace_job_state *
         bool early = now->due_ms < j->due_least_ms;
         bool late = !loose && now->due_ms > j->due_most_ms;
         if (early || late)
-            return differ(text, "due at %lld, must be in %lld..%lld", (long long)now->due_ms,
-                          (long long)j->due_least_ms, (long long)j->due_most_ms);
+            return model_object(text, "due at %lld, must be in %lld..%lld", (long long)now->due_ms,
+                                (long long)j->due_least_ms, (long long)j->due_most_ms);
     }
     if (!loose && now->since_ms != j->since_ms)
-        return differ(text, "%s since %lld, must be since %lld", model_state_word(j->state), (long long)now->since_ms,
-                      (long long)j->since_ms);
+        return model_object(text, "%s since %lld, must be since %lld", model_state_word(j->state),
+                            (long long)now->since_ms, (long long)j->since_ms);
     return true;
 }
 
 static bool same_question(const struct model_job *j, const struct trace_job_state *now, char *text) {
     if (now->has_question != j->has_question)
-        return differ(text, "has %s question, must have %s", now->has_question ? "a" : "no",
-                      j->has_question ? "one" : "none");
+        return model_object(text, "has %s question, must have %s", now->has_question ? "a" : "no",
+                            j->has_question ? "one" : "none");
     if (!j->has_question) return true;
     if (now->gate != j->gate)
-        return differ(text, "asks for %s, must ask for %s", model_gate_word(now->gate), model_gate_word(j->gate));
+        return model_object(text, "asks for %s, must ask for %s", model_gate_word(now->gate), model_gate_word(j->gate));
     if (now->revision != j->revision)
-        return differ(text, "question at revision %u, must be %u", now->revision, j->revision);
+        return model_object(text, "question at revision %u, must be %u", now->revision, j->revision);
     return true;
 }
 
@@ -203,23 +192,25 @@ static bool same_job(const struct model_flow *f, const struct model_job *j, cons
                      bool loose, char *text) {
     struct trace_job_state must = tell(f, j);
     if (now->state != must.state)
-        return differ(text, "is %s (%s), must be %s (%s)", model_state_word(now->state), model_cause_word(now->cause),
-                      model_state_word(must.state), model_cause_word(must.cause));
+        return model_object(text, "is %s (%s), must be %s (%s)", model_state_word(now->state),
+                            model_cause_word(now->cause), model_state_word(must.state), model_cause_word(must.cause));
     if (trace_is_terminal(must.state) && now->cause != must.cause)
-        return differ(text, "is %s by %s, must be by %s", model_state_word(must.state), model_cause_word(now->cause),
-                      model_cause_word(must.cause));
-    if (now->attempt != must.attempt) return differ(text, "attempt %u, must be %u", now->attempt, must.attempt);
-    if (now->used != must.used) return differ(text, "used %u, must be %u", now->used, must.used);
-    if (now->stop != must.stop) return differ(text, "stop cause %d, must be %d", now->stop, must.stop);
+        return model_object(text, "is %s by %s, must be by %s", model_state_word(must.state),
+                            model_cause_word(now->cause), model_cause_word(must.cause));
+    if (now->attempt != must.attempt) return model_object(text, "attempt %u, must be %u", now->attempt, must.attempt);
+    if (now->used != must.used) return model_object(text, "used %u, must be %u", now->used, must.used);
+    if (now->stop != must.stop) return model_object(text, "stop cause %d, must be %d", now->stop, must.stop);
     if (now->dead_letter != must.dead_letter)
-        return differ(text, "dead letter %d, must be %d", now->dead_letter, must.dead_letter);
-    if (now->undoes != must.undoes) return differ(text, "undoes %u - 1, must undo %u - 1", now->undoes, must.undoes);
+        return model_object(text, "dead letter %d, must be %d", now->dead_letter, must.dead_letter);
+    if (now->undoes != must.undoes)
+        return model_object(text, "undoes %u - 1, must undo %u - 1", now->undoes, must.undoes);
     if (now->from_flow != must.from_flow || now->from_ordinal != must.from_ordinal)
-        return differ(text, "has the result of %llu/%u, must have that of %llu/%u", (unsigned long long)now->from_flow,
-                      now->from_ordinal, (unsigned long long)must.from_flow, must.from_ordinal);
-    if (now->root != must.root) return differ(text, "root %u, must be %u", now->root, must.root);
+        return model_object(text, "has the result of %llu/%u, must have that of %llu/%u",
+                            (unsigned long long)now->from_flow, now->from_ordinal, (unsigned long long)must.from_flow,
+                            must.from_ordinal);
+    if (now->root != must.root) return model_object(text, "root %u, must be %u", now->root, must.root);
     if (waits_for_parents(j) && now->parents_open != must.parents_open)
-        return differ(text, "waits for %u parents, must wait for %u", now->parents_open, must.parents_open);
+        return model_object(text, "waits for %u parents, must wait for %u", now->parents_open, must.parents_open);
     return same_question(j, now, text) && same_times(j, now, loose, text);
 }
 
@@ -237,13 +228,13 @@ static bool same_flows(const struct model *m, const struct trace_flow_now *flows
     for (uint32_t i = 0; i < flow_count; i++) {
         const struct model_flow *f = model_flow_find(m, flows[i].flow);
         if (f == NULL || f->forgotten)
-            return differ(text, "flow %llu should not be there", (unsigned long long)flows[i].flow);
+            return model_object(text, "flow %llu should not be there", (unsigned long long)flows[i].flow);
     }
     for (uint32_t n = 0; n < m->flow_count; n++) {
         const struct model_flow *f = &m->flows[n];
         const struct trace_flow_now *now = flow_told(flows, flow_count, f->id);
         if (f->forgotten) continue;
-        if (now == NULL) return differ(text, "flow %llu is missing", (unsigned long long)f->id);
+        if (now == NULL) return model_object(text, "flow %llu is missing", (unsigned long long)f->id);
         if (!skip[n] && !same_flow(f, now, text)) return false;
     }
     return true;
@@ -257,15 +248,16 @@ static bool same_jobs(const struct model *m, const struct trace_job_state *jobs,
         char what[MODEL_TEXT_BYTES];
         const struct model_job *j = model_job_find(m, jobs[i].flow, jobs[i].ordinal);
         if (f == NULL || f->forgotten || j == NULL)
-            return differ(text, "job %llu/%u should not be there", (unsigned long long)jobs[i].flow, jobs[i].ordinal);
+            return model_object(text, "job %llu/%u should not be there", (unsigned long long)jobs[i].flow,
+                                jobs[i].ordinal);
         if (skip[f - m->flows]) continue;
         told++;
         if (!same_job(f, j, &jobs[i], loose[f - m->flows], what))
-            return differ(text, "after record %llu: job %llu/%u %.200s", (unsigned long long)m->lsn,
-                          (unsigned long long)f->id, jobs[i].ordinal, what);
+            return model_object(text, "after record %llu: job %llu/%u %.200s", (unsigned long long)m->lsn,
+                                (unsigned long long)f->id, jobs[i].ordinal, what);
         if (!loose[f - m->flows] && model_job_is_overdue(m, j))
-            return differ(text, "after record %llu: job %llu/%u goes on after its deadline", (unsigned long long)m->lsn,
-                          (unsigned long long)f->id, jobs[i].ordinal);
+            return model_object(text, "after record %llu: job %llu/%u goes on after its deadline",
+                                (unsigned long long)m->lsn, (unsigned long long)f->id, jobs[i].ordinal);
     }
     for (uint32_t n = 0; n < m->flow_count; n++) {
         if (skip[n] || m->flows[n].forgotten) continue;
@@ -273,7 +265,7 @@ static bool same_jobs(const struct model *m, const struct trace_job_state *jobs,
         for (uint32_t k = 0; k < m->flows[n].job_count; k++) must += m->flows[n].jobs[k].child_count;
     }
     if (told != must)
-        return differ(text, "%llu jobs told, must be %llu", (unsigned long long)told, (unsigned long long)must);
+        return model_object(text, "%llu jobs told, must be %llu", (unsigned long long)told, (unsigned long long)must);
     return true;
 }
 

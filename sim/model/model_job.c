@@ -1,11 +1,22 @@
 /* model_job.c: keeping and finding jobs, with copies of everything and searches from one end to the other. */
 #include "model_job.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model.h"
 #include "model_service.h"
 #include "panic.h"
+
+bool model_object(char *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
+    va_end(args);
+    return false;
+}
 
 static void *copy(const void *from, size_t bytes) {
     if (bytes == 0) return NULL;

@@ -186,4 +186,7 @@ bool model_job_is_dead_letter(const struct model_job *j); /* and nobody put it a
 
 void model_flows_free(struct model *m);
 
+/* Writes why a record does not fit into `text` (MODEL_TEXT_BYTES); false, for the caller to return. */
+bool model_object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

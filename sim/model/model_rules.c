@@ -11,28 +11,28 @@
 #include "model_service.h"
 #include "panic.h"
 
-struct ended { /* by numbers, since nothing here may hold a pointer across a growing array */
+struct model_ended { /* by numbers, since nothing here may hold a pointer across a growing array */
     uint64_t flow;
     uint32_t ordinal;
 };
 
 struct wave {
-    struct ended *at;
+    struct model_ended *at;
     uint32_t count;
 };
 
 static void wave_push(struct wave *w, uint64_t flow, uint32_t ordinal) {
     w->at = realloc(w->at, (w->count + 1) * sizeof *w->at);
     REQUIRE(w->at != NULL);
-    w->at[w->count++] = (struct ended){flow, ordinal};
+    w->at[w->count++] = (struct model_ended){flow, ordinal};
 }
 
 /* The oldest of the flow whose turn it is, else the oldest of all. */
-static struct ended wave_pop(struct wave *w, uint64_t flow) {
+static struct model_ended wave_pop(struct wave *w, uint64_t flow) {
     uint32_t i = 0;
     while (i < w->count && w->at[i].flow != flow) i++;
     if (i == w->count) i = 0;
-    struct ended first = w->at[i];
+    struct model_ended first = w->at[i];
     w->count--;
     for (; i < w->count; i++) w->at[i] = w->at[i + 1];
     return first;
@@ -232,10 +232,10 @@ static void go_on_to_time(struct model *m, struct model_flow *f, struct model_jo
 
 /* ---- parents ---- */
 
-enum edge { EDGE_OPEN, EDGE_SATISFIED, EDGE_FATAL };
+enum model_edge { EDGE_OPEN, EDGE_SATISFIED, EDGE_FATAL };
 
 /* What a parent in this state does to a job, and the state the job ends in when it does not survive. */
-static enum edge edge_of(enum trace_state parent, enum trace_upstream rule, enum trace_state *ret_end) {
+static enum model_edge edge_of(enum trace_state parent, enum trace_upstream rule, enum trace_state *ret_end) {
     if (!trace_is_terminal(parent)) return EDGE_OPEN;
     if (parent == TS_SUCCEEDED || rule == TU_RUN) return EDGE_SATISFIED;
     if (parent == TS_CANCELLED) {
@@ -333,7 +333,7 @@ static void reach(struct model *m, struct model_flow *f, struct model_job *j, en
 }
 
 static void travel(struct model *m, struct wave *w) {
-    struct ended from = {0};
+    struct model_ended from = {0};
     while (w->count > 0) {
         from = wave_pop(w, from.flow);
         struct model_flow *own = model_flow_find(m, from.flow);

@@ -1,16 +1,15 @@
 /* model_schedule.c: see model_schedule.h. */
 #include "model_schedule.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
+#include "model_job.h"
 #include "model_rules.h"
 #include "panic.h"
 
-struct waiting {
+struct model_waiting {
     int64_t slot_ms;
     bool replaces;
 };
@@ -21,19 +20,9 @@ struct model_schedule {
     int64_t after_ms;
     uint64_t flow;
     uint64_t fired, missed, skipped;
-    struct waiting *waiting;
+    struct model_waiting *waiting;
     uint32_t waiting_count;
 };
-
-static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool object(char *text, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
-    va_end(args);
-    return false;
-}
 
 static struct trace_bytes copy(struct trace_bytes b) {
     uint8_t *at = malloc(b.len + 1u);
@@ -96,7 +85,7 @@ static bool is_running(const struct model *m, const struct model_schedule *s, bo
 
 static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     struct model_schedule *s = find(m, r->tenant, r->name);
-    if (r->every_ms <= 0) return object(text, "a schedule without slots");
+    if (r->every_ms <= 0) return model_object(text, "a schedule without slots");
     if (s == NULL) {
         struct model_schedule *grown = realloc(m->schedules, (m->schedule_count + 1u) * sizeof *m->schedules);
         REQUIRE(grown != NULL);
@@ -106,8 +95,8 @@ static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     } else {
         bool moved = s->set.every_ms != r->every_ms || s->set.anchor_ms != r->anchor_ms || s->paused;
         if (!moved && r->after_ms > s->after_ms && r->after_ms != r->start_ms - 1)
-            return object(text, "a schedule set anew loses slots: from %lld to %lld", (long long)s->after_ms,
-                          (long long)r->after_ms);
+            return model_object(text, "a schedule set anew loses slots: from %lld to %lld", (long long)s->after_ms,
+                                (long long)r->after_ms);
         drop_names(s);
     }
     s->set = *r;
@@ -118,8 +107,8 @@ static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     return true;
 }
 
-static void wait_at(struct model_schedule *s, struct waiting w, bool first) {
-    struct waiting *grown = realloc(s->waiting, (s->waiting_count + 1u) * sizeof *grown);
+static void wait_at(struct model_schedule *s, struct model_waiting w, bool first) {
+    struct model_waiting *grown = realloc(s->waiting, (s->waiting_count + 1u) * sizeof *grown);
     REQUIRE(grown != NULL);
     s->waiting = grown;
     uint32_t at = first ? 0 : s->waiting_count;
@@ -135,32 +124,34 @@ static void take_at(struct model_schedule *s, uint32_t at) {
 
 /* What must hold for each slot that is dealt with, whatever becomes of it. */
 static bool is_next(const struct model *m, const struct model_schedule *s, int64_t slot_ms, char *text) {
-    if (s->paused) return object(text, "slot %lld of a paused schedule", (long long)slot_ms);
+    if (s->paused) return model_object(text, "slot %lld of a paused schedule", (long long)slot_ms);
     if (slot_ms <= s->after_ms)
-        return object(text, "slot %lld comes again, %lld was dealt with", (long long)slot_ms, (long long)s->after_ms);
-    if (slot_ms > m->time_ms) return object(text, "slot %lld comes before its time", (long long)slot_ms);
-    if (!is_slot(s, slot_ms)) return object(text, "%lld is no slot", (long long)slot_ms);
+        return model_object(text, "slot %lld comes again, %lld was dealt with", (long long)slot_ms,
+                            (long long)s->after_ms);
+    if (slot_ms > m->time_ms) return model_object(text, "slot %lld comes before its time", (long long)slot_ms);
+    if (!is_slot(s, slot_ms)) return model_object(text, "%lld is no slot", (long long)slot_ms);
     int64_t between = slots_between(s, s->after_ms, slot_ms);
-    if (between != 1) return object(text, "%lld slots before %lld vanish", (long long)between - 1, (long long)slot_ms);
+    if (between != 1)
+        return model_object(text, "%lld slots before %lld vanish", (long long)between - 1, (long long)slot_ms);
     return true;
 }
 
 static bool missed(const struct model *m, struct model_schedule *s, const struct trace_slot *r, char *text) {
     const struct trace_schedule *set = &s->set;
-    if (s->paused) return object(text, "slots of a paused schedule are missed");
-    if (r->slot_ms <= s->after_ms || r->slot_ms > m->time_ms) return object(text, "slots missed out of order");
+    if (s->paused) return model_object(text, "slots of a paused schedule are missed");
+    if (r->slot_ms <= s->after_ms || r->slot_ms > m->time_ms) return model_object(text, "slots missed out of order");
     int64_t count = slots_between(s, s->after_ms, r->slot_ms);
     if ((uint64_t)count != r->count)
-        return object(text, "%llu slots missed, there were %lld", (unsigned long long)r->count, (long long)count);
+        return model_object(text, "%llu slots missed, there were %lld", (unsigned long long)r->count, (long long)count);
     int64_t later = slots_between(s, r->slot_ms, m->time_ms);
     int64_t room = (int64_t)set->waiting_max - s->waiting_count;
     if (room > set->catch_up_max) room = set->catch_up_max;
     if (set->catch_up == TP_ALL && later < room)
-        return object(text, "%lld slots left out, %lld later ones caught up, there was room for %lld", (long long)count,
-                      (long long)later, (long long)room);
-    if (set->catch_up == TP_LAST && later < 1) return object(text, "the last slot was left out");
+        return model_object(text, "%lld slots left out, %lld later ones caught up, there was room for %lld",
+                            (long long)count, (long long)later, (long long)room);
+    if (set->catch_up == TP_LAST && later < 1) return model_object(text, "the last slot was left out");
     if (set->catch_up == TP_NONE && later < 1 && r->slot_ms + set->late_ms >= m->time_ms)
-        return object(text, "slot %lld was left out though it was on time", (long long)r->slot_ms);
+        return model_object(text, "slot %lld was left out though it was on time", (long long)r->slot_ms);
     s->after_ms = r->slot_ms;
     s->missed += r->count;
     return true;
@@ -181,46 +172,46 @@ static bool slot(struct model *m, struct model_schedule *s, const struct trace_s
     bool busy = is_running(m, s, &sure) || s->waiting_count > 0;
     bool late = r->slot_ms + s->set.late_ms < m->time_ms;
     bool caught_up = late && s->set.catch_up == TP_ALL && r->what == TSLOT_QUEUED;
-    if (!busy && sure && !caught_up) return object(text, "slot %lld gives way to nothing", (long long)r->slot_ms);
+    if (!busy && sure && !caught_up) return model_object(text, "slot %lld gives way to nothing", (long long)r->slot_ms);
     switch (r->what) {
     case TSLOT_OVERLAP:
-        if (s->set.overlap != TP_SKIP) return object(text, "a slot is left out though it may wait");
+        if (s->set.overlap != TP_SKIP) return model_object(text, "a slot is left out though it may wait");
         s->skipped++;
         break;
     case TSLOT_FULL:
         if (s->set.overlap != TP_QUEUE || s->waiting_count < s->set.waiting_max)
-            return object(text, "a slot is left out though it may wait");
+            return model_object(text, "a slot is left out though it may wait");
         s->skipped++;
         break;
     case TSLOT_QUEUED:
-        if (s->set.overlap != TP_QUEUE && !caught_up) return object(text, "a slot waits that should not");
-        wait_at(s, (struct waiting){r->slot_ms, false}, false);
+        if (s->set.overlap != TP_QUEUE && !caught_up) return model_object(text, "a slot waits that should not");
+        wait_at(s, (struct model_waiting){r->slot_ms, false}, false);
         break;
     case TSLOT_REPLACES:
-        if (s->set.overlap != TP_REPLACE) return object(text, "a slot replaces that should not");
+        if (s->set.overlap != TP_REPLACE) return model_object(text, "a slot replaces that should not");
         drop_replacing(s);
-        wait_at(s, (struct waiting){r->slot_ms, true}, true);
+        wait_at(s, (struct model_waiting){r->slot_ms, true}, true);
         break;
     case TSLOT_MISSED:
-    case TSLOT_COUNT: return object(text, "a slot became nothing");
+    case TSLOT_COUNT: return model_object(text, "a slot became nothing");
     }
     s->after_ms = r->slot_ms;
     return true;
 }
 
 static bool paused(struct model *m, struct model_schedule *s, const struct trace_slot *r, char *text) {
-    if (s->paused == r->on) return object(text, "a schedule paused twice");
+    if (s->paused == r->on) return model_object(text, "a schedule paused twice");
     s->paused = r->on;
     if (r->on) return true;
-    if (r->slot_ms > m->time_ms) return object(text, "a pause calls off slots to come");
+    if (r->slot_ms > m->time_ms) return model_object(text, "a pause calls off slots to come");
     if (r->slot_ms > s->after_ms) s->after_ms = r->slot_ms;
     return true;
 }
 
 static bool backfill(struct model_schedule *s, const struct trace_slot *r, char *text) {
     for (uint32_t i = 0; i < r->slot_count; i++) {
-        if (r->slots[i] > s->after_ms) return object(text, "a slot to come is filled in");
-        wait_at(s, (struct waiting){r->slots[i], false}, false);
+        if (r->slots[i] > s->after_ms) return model_object(text, "a slot to come is filled in");
+        wait_at(s, (struct model_waiting){r->slots[i], false}, false);
     }
     return true;
 }
@@ -229,7 +220,7 @@ bool model_schedule_record(struct model *m, const struct trace_entry *e, char *t
     if (e->kind == TR_SCHEDULE) return set(m, &e->as.schedule, text);
     const struct trace_slot *r = &e->as.slot;
     struct model_schedule *s = find(m, r->tenant, r->name);
-    if (s == NULL) return object(text, "there is no such schedule");
+    if (s == NULL) return model_object(text, "there is no such schedule");
     switch ((int)e->kind) {
     case TR_SCHEDULE_REMOVED: drop(m, s); return true;
     case TR_SCHEDULE_PAUSED: return paused(m, s, r, text);
@@ -244,21 +235,22 @@ bool model_schedule_record(struct model *m, const struct trace_entry *e, char *t
 bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, char *text) {
     const struct model_schedule *s = find(m, r->tenant, r->schedule);
     bool sure = false;
-    if (s == NULL) return object(text, "fired by a schedule that is not there");
-    if (s->paused) return object(text, "fired by a paused schedule");
+    if (s == NULL) return model_object(text, "fired by a schedule that is not there");
+    if (s->paused) return model_object(text, "fired by a paused schedule");
     if (is_running(m, s, &sure))
-        return object(text, "slot %lld fired while flow %llu is running", (long long)r->slot_ms,
-                      (unsigned long long)s->flow);
+        return model_object(text, "slot %lld fired while flow %llu is running", (long long)r->slot_ms,
+                            (unsigned long long)s->flow);
     if (r->fire != TFIRE_SLOT) {
         if (s->waiting_count == 0 || s->waiting[0].slot_ms != r->slot_ms)
-            return object(text, "slot %lld fired, it did not wait", (long long)r->slot_ms);
+            return model_object(text, "slot %lld fired, it did not wait", (long long)r->slot_ms);
         return true;
     }
-    if (s->waiting_count > 0) return object(text, "slot %lld fired before those that wait", (long long)r->slot_ms);
+    if (s->waiting_count > 0)
+        return model_object(text, "slot %lld fired before those that wait", (long long)r->slot_ms);
     if (!is_next(m, s, r->slot_ms, text)) return false;
     if (s->set.catch_up == TP_NONE && r->slot_ms + s->set.late_ms < m->time_ms)
-        return object(text, "slot %lld fired %lld ms late", (long long)r->slot_ms,
-                      (long long)(m->time_ms - r->slot_ms));
+        return model_object(text, "slot %lld fired %lld ms late", (long long)r->slot_ms,
+                            (long long)(m->time_ms - r->slot_ms));
     return true;
 }
 
@@ -277,22 +269,23 @@ void model_schedule_fired(struct model *m, const struct trace_jobs *r) {
 
 bool model_compare_schedules(const struct model *m, const struct trace_schedule_now *now, uint32_t count,
                              char text[MODEL_TEXT_BYTES]) {
-    if (count != m->schedule_count) return object(text, "%u schedules, must be %u", count, m->schedule_count);
+    if (count != m->schedule_count) return model_object(text, "%u schedules, must be %u", count, m->schedule_count);
     for (uint32_t i = 0; i < count; i++) {
         const struct model_schedule *s = find(m, now[i].tenant, now[i].name);
-        if (s == NULL) return object(text, "a schedule should not be there");
+        if (s == NULL) return model_object(text, "a schedule should not be there");
         bool alike = now[i].after_ms == s->after_ms && now[i].paused == s->paused && now[i].flow == s->flow &&
                      now[i].waiting == s->waiting_count && now[i].fired == s->fired && now[i].missed == s->missed &&
                      now[i].skipped == s->skipped;
         if (!alike)
-            return object(text,
-                          "schedule %.*s: after %lld, flow %llu, %u wait, %llu/%llu/%llu; must be %lld, %llu, %u, "
-                          "%llu/%llu/%llu",
-                          (int)s->set.name.len, (const char *)s->set.name.at, (long long)now[i].after_ms,
-                          (unsigned long long)now[i].flow, now[i].waiting, (unsigned long long)now[i].fired,
-                          (unsigned long long)now[i].missed, (unsigned long long)now[i].skipped, (long long)s->after_ms,
-                          (unsigned long long)s->flow, s->waiting_count, (unsigned long long)s->fired,
-                          (unsigned long long)s->missed, (unsigned long long)s->skipped);
+            return model_object(
+                text,
+                "schedule %.*s: after %lld, flow %llu, %u wait, %llu/%llu/%llu; must be %lld, %llu, %u, "
+                "%llu/%llu/%llu",
+                (int)s->set.name.len, (const char *)s->set.name.at, (long long)now[i].after_ms,
+                (unsigned long long)now[i].flow, now[i].waiting, (unsigned long long)now[i].fired,
+                (unsigned long long)now[i].missed, (unsigned long long)now[i].skipped, (long long)s->after_ms,
+                (unsigned long long)s->flow, s->waiting_count, (unsigned long long)s->fired,
+                (unsigned long long)s->missed, (unsigned long long)s->skipped);
     }
     return true;
 }
@@ -308,8 +301,8 @@ bool model_schedules_done(const struct model *m, int64_t time_ms, char text[MODE
         if (s->paused) continue;
         int64_t left = slots_between(s, s->after_ms, time_ms);
         if (left > 0 || s->waiting_count > 0)
-            return object(text, "schedule %.*s: %lld slots have passed and %u wait, with nothing in their way",
-                          (int)s->set.name.len, (const char *)s->set.name.at, (long long)left, s->waiting_count);
+            return model_object(text, "schedule %.*s: %lld slots have passed and %u wait, with nothing in their way",
+                                (int)s->set.name.len, (const char *)s->set.name.at, (long long)left, s->waiting_count);
     }
     return true;
 }

@@ -4,24 +4,13 @@
  * wanted, which others are not over yet, which are not needed any more. */
 #include "model_service.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
+#include "model_job.h"
 #include "model_rules.h"
 #include "panic.h"
-
-static bool object(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool object(char *text, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, MODEL_TEXT_BYTES, format, args);
-    va_end(args);
-    return false;
-}
 
 static bool is_text(struct model_text a, struct trace_bytes b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
@@ -195,9 +184,9 @@ bool model_version_made(struct model *m, struct trace_version *ret) {
 
 bool model_service_set(struct model *m, const struct trace_service *r, char *text) {
     struct model_service *v = find(m, r->tenant, r->name);
-    if (v == NULL) return object(text, "a service that is not known");
-    if (v->desired == TY_REMOVED) return object(text, "a service that is being removed");
-    if (v->desired == r->desired) return object(text, "a service that is so already");
+    if (v == NULL) return model_object(text, "a service that is not known");
+    if (v->desired == TY_REMOVED) return model_object(text, "a service that is being removed");
+    if (v->desired == r->desired) return model_object(text, "a service that is so already");
     v->desired = r->desired;
     if (r->desired != TY_RUNNING && v->deploying) {
         struct model_flow *f = model_flow_find(m, v->by.flow);
@@ -208,11 +197,11 @@ bool model_service_set(struct model *m, const struct trace_service *r, char *tex
 
 bool model_service_health(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_health *r,
                           char *text) {
-    if (!f->of_service) return object(text, "the health of what is no service");
+    if (!f->of_service) return model_object(text, "the health of what is no service");
     struct model_service *v = of_flow(m, f->id);
-    if (!model_job_is_active(j) || j->attempt != r->attempt) return object(text, "the health of no open attempt");
-    if (v->current != f->id) return object(text, "the health of a version that is not the current one");
-    if (j->stop != TX_NONE) return object(text, "the health of what is being stopped");
+    if (!model_job_is_active(j) || j->attempt != r->attempt) return model_object(text, "the health of no open attempt");
+    if (v->current != f->id) return model_object(text, "the health of a version that is not the current one");
+    if (j->stop != TX_NONE) return model_object(text, "the health of what is being stopped");
     if (v->healthy == r->healthy) return true; /* a word about where it listens, or why it does not */
     v->healthy = r->healthy;
     v->since_ms = m->time_ms;
@@ -226,9 +215,9 @@ bool model_service_health(struct model *m, struct model_flow *f, struct model_jo
 
 bool model_service_unhealthy(struct model *m, struct model_flow *f, struct model_job *j, bool by_nobody, char *text) {
     const struct model_service *v = find(m, text_of(f->tenant), j->spec.service);
-    if (!by_nobody) return object(text, "a verdict of someone on the health of a service");
+    if (!by_nobody) return model_object(text, "a verdict of someone on the health of a service");
     if (v == NULL || m->time_ms < v->deployed_ms + j->spec.healthy_within_ms)
-        return object(text, "out of time to become healthy too early");
+        return model_object(text, "out of time to become healthy too early");
     model_rules_end(m, f, j, TS_FAILED, TC_UNHEALTHY);
     return true;
 }
@@ -378,19 +367,20 @@ static bool same(const struct model *m, const struct model_service *v, const str
     int len = (int)v->name.len;
     const char *name = (const char *)v->name.at;
     if (now->desired != v->desired)
-        return object(text, "service %.*s is to be %d, must be %d", len, name, (int)now->desired, (int)v->desired);
+        return model_object(text, "service %.*s is to be %d, must be %d", len, name, (int)now->desired,
+                            (int)v->desired);
     if (now->current != v->current)
-        return object(text, "service %.*s runs flow %llu, must run %llu", len, name, (unsigned long long)now->current,
-                      (unsigned long long)v->current);
+        return model_object(text, "service %.*s runs flow %llu, must run %llu", len, name,
+                            (unsigned long long)now->current, (unsigned long long)v->current);
     if (now->deploying != v->deploying)
-        return object(text, "service %.*s: deploying is %d, must be %d", len, name, now->deploying, v->deploying);
+        return model_object(text, "service %.*s: deploying is %d, must be %d", len, name, now->deploying, v->deploying);
     if (now->healthy != v->healthy || now->since_ms != v->since_ms)
-        return object(text, "service %.*s: healthy is %d since %lld, must be %d since %lld", len, name, now->healthy,
-                      (long long)now->since_ms, v->healthy, (long long)v->since_ms);
+        return model_object(text, "service %.*s: healthy is %d since %lld, must be %d since %lld", len, name,
+                            now->healthy, (long long)now->since_ms, v->healthy, (long long)v->since_ms);
     if (v->current == 0) return true;
     const struct model_job *j = runner_of(m, v->current);
     if (model_job_is_active(j) && j->stop == TX_NONE && is_draining(m, j->worker))
-        return object(text, "service %.*s stays on a worker that drains", len, name);
+        return model_object(text, "service %.*s stays on a worker that drains", len, name);
     return true;
 }
 
@@ -398,10 +388,10 @@ bool model_compare_services(const struct model *m, const struct trace_service_no
                             char text[MODEL_TEXT_BYTES]) {
     uint32_t alive = 0;
     for (uint32_t i = 0; i < m->service_count; i++) alive += !m->services[i].gone;
-    if (alive != count) return object(text, "%u services, must be %u", count, alive);
+    if (alive != count) return model_object(text, "%u services, must be %u", count, alive);
     for (uint32_t i = 0; i < count; i++) {
         const struct model_service *v = find(m, services[i].tenant, services[i].name);
-        if (v == NULL) return object(text, "a service should not be there");
+        if (v == NULL) return model_object(text, "a service should not be there");
         if (!same(m, v, &services[i], text)) return false;
     }
     return true;

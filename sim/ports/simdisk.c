@@ -19,9 +19,9 @@ uint64_t simdisk_draw(struct simdisk *s) {
     return z ^ (z >> 31);
 }
 
-struct entry *simdisk_find(const struct vec *table, const char *name) {
+struct simdisk_entry *simdisk_find(const struct vec *table, const char *name) {
     for (uint32_t i = 0; i < table->count; i++) {
-        struct entry *e = vec_at(table, i);
+        struct simdisk_entry *e = vec_at(table, i);
         if (strcmp(e->name, name) == 0) return e;
     }
     return NULL;
@@ -34,15 +34,15 @@ static void name_copy(char *to, const char *from) {
 }
 
 static void entry_remove(struct vec *table, const char *name) {
-    struct entry *e = simdisk_find(table, name);
+    struct simdisk_entry *e = simdisk_find(table, name);
     if (e == NULL) return;
-    struct entry *last = vec_at(table, table->count - 1);
+    struct simdisk_entry *last = vec_at(table, table->count - 1);
     *e = *last;
     table->count--;
 }
 
 static void entry_set(struct vec *table, const char *name, uint32_t inode, bool is_dir) {
-    struct entry *e = simdisk_find(table, name);
+    struct simdisk_entry *e = simdisk_find(table, name);
     if (e == NULL) e = vec_push(table);
     name_copy(e->name, name);
     e->inode = inode;
@@ -75,7 +75,7 @@ void simdisk_settle(struct inode *n, const struct sector *x, size_t bytes) {
 
 static bool reachable(const struct vec *table, uint32_t inode) {
     for (uint32_t i = 0; i < table->count; i++) {
-        const struct entry *e = vec_at(table, i);
+        const struct simdisk_entry *e = vec_at(table, i);
         if (!e->is_dir && e->inode == inode) return true;
     }
     return false;
@@ -180,7 +180,7 @@ static bool dir_exists(const struct simdisk *s, const char *name) {
     char dir[SIM_NAME_MAX];
     name_copy(dir, name);
     dir[slash - name] = 0;
-    const struct entry *e = simdisk_find(&s->current, dir);
+    const struct simdisk_entry *e = simdisk_find(&s->current, dir);
     return e != NULL && e->is_dir;
 }
 
@@ -208,7 +208,7 @@ static enum err op_open(struct disk *d, const char *name, enum disk_open how, di
     struct simdisk *s = of(d);
     enum simdisk_fault f = fault_of(s, SIMDISK_OPEN);
     if (fails(f)) return REFUSE(name);
-    struct entry *e = simdisk_find(&s->current, name);
+    struct simdisk_entry *e = simdisk_find(&s->current, name);
     if (how == DISK_CREATE) {
         if (e != NULL) return why_set(why, ERR_CONFLICT, "%s: exists", name);
         if (f == SIMDISK_NO_SPACE) return why_set(why, ERR_NO_SPACE, "%s: no space", name);
@@ -332,7 +332,7 @@ static enum err op_allocate(struct disk *d, disk_file f, uint64_t bytes, struct 
 static enum err op_rename(struct disk *d, const char *from, const char *to, struct why *why) {
     struct simdisk *s = of(d);
     if (fails(fault_of(s, SIMDISK_RENAME))) return REFUSE(from);
-    const struct entry *e = simdisk_find(&s->current, from);
+    const struct simdisk_entry *e = simdisk_find(&s->current, from);
     if (e == NULL) return why_set(why, ERR_NOT_FOUND, "%s: no such file", from);
     if (!dir_exists(s, to)) return why_set(why, ERR_NOT_FOUND, "%s: no such directory", to);
     change_add(s, from, to, e->inode, false);
@@ -342,7 +342,7 @@ static enum err op_rename(struct disk *d, const char *from, const char *to, stru
 static enum err op_remove(struct disk *d, const char *name, struct why *why) {
     struct simdisk *s = of(d);
     if (fails(fault_of(s, SIMDISK_REMOVE))) return REFUSE(name);
-    const struct entry *e = simdisk_find(&s->current, name);
+    const struct simdisk_entry *e = simdisk_find(&s->current, name);
     if (e == NULL || e->is_dir) return why_set(why, ERR_NOT_FOUND, "%s: no such file", name);
     change_add(s, name, "", e->inode, false);
     simdisk_reap(s);
@@ -353,7 +353,7 @@ static enum err op_mkdir(struct disk *d, const char *name, struct why *why) {
     struct simdisk *s = of(d);
     enum simdisk_fault f = fault_of(s, SIMDISK_MKDIR);
     if (fails(f)) return REFUSE(name);
-    const struct entry *e = simdisk_find(&s->current, name);
+    const struct simdisk_entry *e = simdisk_find(&s->current, name);
     if (e != NULL) return e->is_dir ? ERR_OK : why_set(why, ERR_CONFLICT, "%s: is a file", name);
     if (f == SIMDISK_NO_SPACE) return why_set(why, ERR_NO_SPACE, "%s: no space", name);
     change_add(s, "", name, 0, true);
@@ -390,10 +390,10 @@ static enum err op_sync_dir(struct disk *d, const char *subdir, struct why *why)
 static enum err op_list(struct disk *d, const char *subdir, disk_list_fn each, void *ctx, struct why *why) {
     struct simdisk *s = of(d);
     if (fails(fault_of(s, SIMDISK_LIST))) return REFUSE("list");
-    const struct entry *dir = subdir[0] ? simdisk_find(&s->current, subdir) : NULL;
+    const struct simdisk_entry *dir = subdir[0] ? simdisk_find(&s->current, subdir) : NULL;
     if (subdir[0] && (dir == NULL || !dir->is_dir)) return why_set(why, ERR_NOT_FOUND, "%s: no such directory", subdir);
     for (uint32_t i = 0; i < s->current.count; i++) {
-        const struct entry *e = vec_at(&s->current, i);
+        const struct simdisk_entry *e = vec_at(&s->current, i);
         if (e->is_dir || !lies_in(e->name, subdir)) continue;
         each(ctx, e->name + (subdir[0] ? strlen(subdir) + 1 : 0), simdisk_inode(s, e->inode)->current_len);
     }
@@ -451,12 +451,12 @@ struct simdisk *simdisk_new(uint64_t seed) {
     s->random = seed;
     s->budget_bytes = UINT64_MAX;
     vec_init(&s->inodes, sizeof(struct inode));
-    vec_init(&s->current, sizeof(struct entry));
-    vec_init(&s->durable, sizeof(struct entry));
+    vec_init(&s->current, sizeof(struct simdisk_entry));
+    vec_init(&s->durable, sizeof(struct simdisk_entry));
     vec_init(&s->sectors, sizeof(struct sector));
     vec_init(&s->changes, sizeof(struct change));
     vec_init(&s->handles, sizeof(struct handle));
-    vec_init(&s->locks, sizeof(struct entry));
+    vec_init(&s->locks, sizeof(struct simdisk_entry));
     return s;
 }
 

@@ -34,7 +34,7 @@ void simdisk_budget_set(struct simdisk *s, uint64_t bytes) {
 uint64_t simdisk_used(const struct simdisk *s) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < s->current.count; i++) {
-        const struct entry *e = vec_at(&s->current, i);
+        const struct simdisk_entry *e = vec_at(&s->current, i);
         if (!e->is_dir) sum += simdisk_inode(s, e->inode)->current_len;
     }
     return sum;
@@ -67,9 +67,9 @@ void simdisk_kill(struct simdisk *s) {
 /* A directory that never became durable takes its files with it. */
 static void orphans_drop(struct simdisk *s) {
     for (uint32_t i = 0; i < s->durable.count;) {
-        struct entry *e = vec_at(&s->durable, i);
+        struct simdisk_entry *e = vec_at(&s->durable, i);
         const char *slash = strchr(e->name, '/');
-        struct entry *dir = NULL;
+        struct simdisk_entry *dir = NULL;
         if (slash != NULL) {
             char name[SIM_NAME_MAX] = {0};
             memcpy(name, e->name, (size_t)(slash - e->name));
@@ -78,7 +78,7 @@ static void orphans_drop(struct simdisk *s) {
         if (slash == NULL || (dir != NULL && dir->is_dir)) {
             i++;
         } else {
-            *e = *(struct entry *)vec_at(&s->durable, s->durable.count - 1);
+            *e = *(struct simdisk_entry *)vec_at(&s->durable, s->durable.count - 1);
             s->durable.count--;
         }
     }
@@ -91,7 +91,7 @@ static void come_back(struct simdisk *s) {
     orphans_drop(s);
     s->current.count = 0;
     for (uint32_t i = 0; i < s->durable.count; i++)
-        *(struct entry *)vec_push(&s->current) = *(struct entry *)vec_at(&s->durable, i);
+        *(struct simdisk_entry *)vec_push(&s->current) = *(struct simdisk_entry *)vec_at(&s->durable, i);
     for (uint32_t i = 0; i < s->inodes.count; i++) {
         struct inode *n = simdisk_inode(s, i);
         simdisk_resize(&n->current, &n->current_len, &n->current_slots, n->durable_len);
@@ -148,7 +148,7 @@ void simdisk_crash_mask(struct simdisk *s, const uint64_t *mask) {
 /* ---- the hand of a test ---- */
 
 static struct inode *named(const struct simdisk *s, const char *name) {
-    const struct entry *e = simdisk_find(&s->current, name);
+    const struct simdisk_entry *e = simdisk_find(&s->current, name);
     REQUIRE(e != NULL && !e->is_dir);
     return simdisk_inode(s, e->inode);
 }
@@ -204,7 +204,7 @@ const uint8_t *simdisk_peek(const struct simdisk *s, const char *name, uint64_t 
 uint64_t simdisk_digest(const struct simdisk *s) {
     uint64_t sum = 0; /* the order of rows has no meaning, so their hashes are added */
     for (uint32_t i = 0; i < s->durable.count; i++) {
-        const struct entry *e = vec_at(&s->durable, i);
+        const struct simdisk_entry *e = vec_at(&s->durable, i);
         const struct inode *n = simdisk_inode(s, e->inode);
         uint64_t row = hash64(e->name, strlen(e->name), e->is_dir);
         if (!e->is_dir && n->durable_len > 0) row = hash64(n->durable, n->durable_len, row);

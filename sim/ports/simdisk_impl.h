@@ -16,7 +16,7 @@ struct inode {
 };
 
 /* A row of a name table. Directories are rows too. */
-struct entry {
+struct simdisk_entry {
     char name[SIM_NAME_MAX];
     uint32_t inode;
     bool is_dir;
@@ -62,16 +62,16 @@ struct simdisk {
     bool dark;           /* the power is off */
     bool gone;           /* whoever used it is dead */
     struct vec inodes;   /* struct inode */
-    struct vec current;  /* struct entry */
-    struct vec durable;  /* struct entry */
+    struct vec current;  /* struct simdisk_entry */
+    struct vec durable;  /* struct simdisk_entry */
     struct vec sectors;  /* struct sector */
     struct vec changes;  /* struct change */
     struct vec handles;  /* struct handle */
-    struct vec locks;    /* struct entry, only the name */
+    struct vec locks;    /* struct simdisk_entry, only the name */
 };
 
 uint64_t simdisk_draw(struct simdisk *s);
-struct entry *simdisk_find(const struct vec *table, const char *name);
+struct simdisk_entry *simdisk_find(const struct vec *table, const char *name);
 void simdisk_apply_change(struct vec *table, const struct change *c);
 void simdisk_resize(uint8_t **at, uint64_t *len, uint64_t *slots, uint64_t to); /* new bytes are zero */
 /* Puts one waiting sector into the durable image, up to `bytes` of it. */

@@ -18,7 +18,7 @@ struct chunk { /* bytes on their way */
     uint8_t bytes[];
 };
 
-struct stream { /* from one end to the other */
+struct simnet_stream { /* from one end to the other */
     struct chunk *first, *last;
     int64_t last_us;
     uint64_t bytes; /* on their way */
@@ -27,7 +27,7 @@ struct stream { /* from one end to the other */
     bool asked;     /* its sender waits to hear that all is out */
 };
 
-struct end {
+struct simnet_end {
     uint32_t node;
     struct net_handler handler;
     bool open;   /* its owner has it */
@@ -36,8 +36,8 @@ struct end {
 
 struct simlink {
     uint32_t place;
-    struct end ends[2];       /* who dialled, who accepted */
-    struct stream streams[2]; /* from ends[i] */
+    struct simnet_end ends[2];       /* who dialled, who accepted */
+    struct simnet_stream streams[2]; /* from ends[i] */
     int64_t dial_until_us;
     bool over;
 };
@@ -64,7 +64,7 @@ static uint32_t side_of(const struct simlink *l, uint32_t node) {
     return l->ends[0].node == node ? 0 : 1;
 }
 
-static void stream_drop(struct stream *s) {
+static void stream_drop(struct simnet_stream *s) {
     while (s->first) {
         struct chunk *c = s->first;
         s->first = c->next;
@@ -89,7 +89,7 @@ static void link_over(struct simnet *n, struct simlink *l) {
 }
 
 /* True when the owner of the end cannot hear anything yet; `again` is then called later. */
-static bool is_still(struct simnet *n, const struct end *e, event_fn again, uint64_t arg) {
+static bool is_still(struct simnet *n, const struct simnet_end *e, event_fn again, uint64_t arg) {
     const struct simnode *node = &n->nodes[e->node];
     if (node->still_until_us <= n->w->queue.now_us) return false;
     equeue_at(&n->w->queue, node->still_until_us, again, n, arg);
@@ -101,7 +101,7 @@ static void wake(struct simnet *n, uint32_t node) {
 }
 
 static int64_t delay_us(struct simnet *n) {
-    const struct plan *p = &n->w->plan;
+    const struct sim_plan *p = &n->w->plan;
     int64_t delay = rng_range(&n->rng, 10, p->net_us);
     if (rng_chance(&n->rng, (uint32_t)p->late_ppm)) delay += rng_range(&n->rng, 1, p->late_ms) * 1000;
     return delay;
@@ -113,7 +113,7 @@ static int64_t delay_us(struct simnet *n) {
 static void told_closed(void *ctx, uint64_t arg) {
     struct simnet *n = ctx;
     struct simlink *l = link_at(n, (uint32_t)(arg / 2));
-    struct end *e = &l->ends[arg % 2];
+    struct simnet_end *e = &l->ends[arg % 2];
     if (!e->open) return;
     if (is_still(n, e, told_closed, arg)) return;
     e->open = false;
@@ -132,7 +132,7 @@ static void tell_closed(struct simnet *n, struct simlink *l, uint32_t side) {
 static void deliver(void *ctx, uint64_t arg);
 
 static void plan_delivery(struct simnet *n, struct simlink *l, uint32_t side) {
-    struct stream *s = &l->streams[side];
+    struct simnet_stream *s = &l->streams[side];
     if (s->planned || s->first == NULL || l->ends[1 - side].paused) return;
     s->planned = true;
     equeue_at(&n->w->queue, s->first->at_us, deliver, n, name_of(l, side));
@@ -141,15 +141,15 @@ static void plan_delivery(struct simnet *n, struct simlink *l, uint32_t side) {
 static void told_drained(void *ctx, uint64_t arg) {
     struct simnet *n = ctx;
     struct simlink *l = link_at(n, (uint32_t)(arg / 2));
-    struct end *e = &l->ends[arg % 2];
+    struct simnet_end *e = &l->ends[arg % 2];
     if (!e->open || is_still(n, e, told_drained, arg)) return;
     e->handler.drained(e->handler.ctx, conn_of(l));
     wake(n, e->node);
 }
 
 static void take(struct simnet *n, struct simlink *l, uint32_t side) {
-    struct stream *s = &l->streams[side];
-    struct end *to = &l->ends[1 - side];
+    struct simnet_stream *s = &l->streams[side];
+    struct simnet_end *to = &l->ends[1 - side];
     struct chunk *c = s->first;
     s->first = c->next;
     if (s->first == NULL) s->last = NULL;
@@ -177,8 +177,8 @@ static void deliver(void *ctx, uint64_t arg) {
     struct simnet *n = ctx;
     struct simlink *l = link_at(n, (uint32_t)(arg / 2));
     uint32_t side = arg % 2;
-    struct stream *s = &l->streams[side];
-    struct end *from = &l->ends[side], *to = &l->ends[1 - side];
+    struct simnet_stream *s = &l->streams[side];
+    struct simnet_end *from = &l->ends[side], *to = &l->ends[1 - side];
     if (l->over || s->first == NULL) {
         s->planned = false;
         return;
@@ -193,7 +193,7 @@ static void deliver(void *ctx, uint64_t arg) {
 }
 
 static void push(struct simnet *n, struct simlink *l, uint32_t side, const void *bytes, size_t len, bool fin) {
-    struct stream *s = &l->streams[side];
+    struct simnet_stream *s = &l->streams[side];
     struct chunk *c = malloc(sizeof *c + len);
     ENSURE(c != NULL);
     int64_t at = n->w->queue.now_us + delay_us(n);
@@ -224,7 +224,7 @@ static void lose(struct simnet *n, struct simlink *l, uint32_t side) {
 static void told_opened(void *ctx, uint64_t arg) {
     struct simnet *n = ctx;
     struct simlink *l = link_at(n, (uint32_t)(arg / 2));
-    struct end *e = &l->ends[0];
+    struct simnet_end *e = &l->ends[0];
     struct net_peer peer = {.address = "server"};
     if (!e->open || is_still(n, e, told_opened, arg)) return;
     e->handler.opened(e->handler.ctx, conn_of(l), &peer);
@@ -235,7 +235,7 @@ static void dialled(void *ctx, uint64_t arg) {
     struct simnet *n = ctx;
     struct simlink *l = link_at(n, (uint32_t)(arg / 2));
     struct simnode *server = &n->nodes[NET_SERVER];
-    struct end *to = &l->ends[1];
+    struct simnet_end *to = &l->ends[1];
     uint32_t from = l->ends[0].node;
     char address[24];
     if (!l->ends[0].open || l->over) return;
@@ -264,8 +264,8 @@ static conn_id op_dial(struct net *net, const char *address, const struct net_ha
     ENSURE(l != NULL);
     (void)address;
     l->place = n->links.count;
-    l->ends[0] = (struct end){.node = node->number, .handler = *handler, .open = true};
-    l->ends[1] = (struct end){.node = NET_SERVER};
+    l->ends[0] = (struct simnet_end){.node = node->number, .handler = *handler, .open = true};
+    l->ends[1] = (struct simnet_end){.node = NET_SERVER};
     *(struct simlink **)vec_push(&n->links) = l;
     *(uint32_t *)vec_push(&n->live) = l->place;
     equeue_in(&n->w->queue, delay_us(n), dialled, n, name_of(l, 0));
@@ -293,7 +293,7 @@ static void op_send(struct net *net, conn_id c, struct slice bytes) {
 static uint64_t op_unsent(struct net *net, conn_id c) {
     struct simnode *node = (struct simnode *)net;
     struct simlink *l = link_of(node->n, c);
-    struct stream *s = &l->streams[side_of(l, node->number)];
+    struct simnet_stream *s = &l->streams[side_of(l, node->number)];
     if (s->bytes > 0) s->asked = true;
     return s->bytes;
 }
@@ -364,7 +364,7 @@ void simnet_down(struct simnet *n, uint32_t node, bool told) {
     for (uint32_t i = 0; i < n->live.count; i++) {
         struct simlink *l = link_at(n, *(uint32_t *)vec_at(&n->live, i));
         uint32_t side = side_of(l, node);
-        struct end *e = &l->ends[side];
+        struct simnet_end *e = &l->ends[side];
         if (e->node != node || !e->open) continue;
         e->open = e->paused = false;
         if (!told || rng_below(&n->rng, 2)) { /* what it had said last is lost with it */

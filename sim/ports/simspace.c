@@ -11,14 +11,14 @@
 #define NAME_BYTES 128u
 #define PATH_BYTES 512u
 
-struct file {
+struct simspace_file {
     char inside[PATH_BYTES];
     struct buf bytes;
 };
 
 struct dir {
     char name[NAME_BYTES];
-    struct vec files; /* of struct file */
+    struct vec files; /* of struct simspace_file */
 };
 
 static struct dir *dir_of(const struct simspace *s, const char *name) {
@@ -29,16 +29,16 @@ static struct dir *dir_of(const struct simspace *s, const char *name) {
     return NULL;
 }
 
-static struct file *file_of(const struct dir *d, const char *inside) {
+static struct simspace_file *file_of(const struct dir *d, const char *inside) {
     for (uint32_t i = 0; d != NULL && i < d->files.count; i++) {
-        struct file *f = vec_at(&d->files, i);
+        struct simspace_file *f = vec_at(&d->files, i);
         if (strcmp(f->inside, inside) == 0) return f;
     }
     return NULL;
 }
 
 static void dir_fini(struct dir *d) {
-    for (uint32_t i = 0; i < d->files.count; i++) buf_fini(&((struct file *)vec_at(&d->files, i))->bytes);
+    for (uint32_t i = 0; i < d->files.count; i++) buf_fini(&((struct simspace_file *)vec_at(&d->files, i))->bytes);
     vec_fini(&d->files);
 }
 
@@ -58,7 +58,7 @@ static enum err op_make(struct space *space, const char *name, struct why *why) 
     struct dir *d = vec_push(&s->dirs);
     REQUIRE(strlen(name) < sizeof d->name);
     snprintf(d->name, sizeof d->name, "%s", name);
-    vec_init(&d->files, sizeof(struct file));
+    vec_init(&d->files, sizeof(struct simspace_file));
     return ERR_OK;
 }
 
@@ -76,7 +76,7 @@ static enum err op_write_at(struct space *space, const char *name, const char *i
         d = dir_of((struct simspace *)space, name);
     }
     if (d == NULL) return why_set(why, ERR_NOT_FOUND, "no workspace %s", name);
-    struct file *f = file_of(d, inside);
+    struct simspace_file *f = file_of(d, inside);
     if (f == NULL) {
         f = vec_push(&d->files);
         REQUIRE(strlen(inside) < sizeof f->inside);
@@ -96,7 +96,7 @@ static enum err op_write(struct space *space, const char *name, const char *insi
 
 static enum err op_read_at(struct space *space, const char *name, const char *inside, uint64_t offset, size_t most,
                            struct buf *ret, struct why *why) {
-    struct file *f = file_of(dir_of((struct simspace *)space, name), inside);
+    struct simspace_file *f = file_of(dir_of((struct simspace *)space, name), inside);
     if (f == NULL) return why_set(why, ERR_NOT_FOUND, "no file %s", inside);
     size_t left = offset < f->bytes.len ? f->bytes.len - (size_t)offset : 0;
     if (left > 0) buf_put(ret, f->bytes.at + offset, left < most ? left : most);
@@ -108,7 +108,7 @@ static enum err op_read(struct space *space, const char *name, const char *insid
 }
 
 static enum err op_size(struct space *space, const char *name, const char *inside, uint64_t *ret, struct why *why) {
-    const struct file *f = file_of(dir_of((struct simspace *)space, name), inside);
+    const struct simspace_file *f = file_of(dir_of((struct simspace *)space, name), inside);
     if (f == NULL) return why_set(why, ERR_NOT_FOUND, "no file %s", inside);
     *ret = f->bytes.len;
     return ERR_OK;
@@ -117,7 +117,7 @@ static enum err op_size(struct space *space, const char *name, const char *insid
 static void op_match(struct space *space, const char *name, const char *pattern, space_match_fn each, void *ctx) {
     struct dir *d = dir_of((struct simspace *)space, name);
     for (uint32_t i = 0; d != NULL && i < d->files.count; i++) {
-        const struct file *f = vec_at(&d->files, i);
+        const struct simspace_file *f = vec_at(&d->files, i);
         if (fnmatch(pattern, f->inside, FNM_PATHNAME) == 0) each(ctx, f->inside);
     }
 }

@@ -220,7 +220,7 @@ static void tell_command(const struct cmd_store *c, struct trace_store *t) {
     for (uint32_t i = 0; i < c->member_count; i++) t->values[i] = bytes(c->members[i]);
 }
 
-void simstore_decided(struct serverhost *s, uint64_t call, struct pending *p, const struct command *cmd,
+void simstore_decided(struct serverhost *s, uint64_t call, struct peer_pending *p, const struct command *cmd,
                       uint64_t lsn_before) {
     bool changes = cmd->kind == CMD_STORE && cmd->as.store.op < STORE_PUBLISH;
     bool reads = cmd->kind == CMD_READ && p != NULL && may_read(s, p->ask);

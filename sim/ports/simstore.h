@@ -14,7 +14,7 @@ void simstore_act(struct simclient *c);
 /* A change or a message leaves the server. */
 void simstore_released(struct serverhost *s, const struct effect *e);
 /* A command was decided, or its answer arrived: told to the judges. Its client, and with it `p`, may be gone. */
-void simstore_decided(struct serverhost *s, uint64_t call, struct pending *p, const struct command *cmd,
+void simstore_decided(struct serverhost *s, uint64_t call, struct peer_pending *p, const struct command *cmd,
                       uint64_t lsn_before);
 void simstore_answered(struct simclient *c, const struct msg *m);
 

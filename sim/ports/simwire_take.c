@@ -6,10 +6,7 @@
 #include "world.h"
 
 static enum err code_of(struct slice word) {
-    if (word.len == 0) return ERR_OK;
-    for (int e = 0; e < ERR_COUNT; e++)
-        if (slice_eq(word, slice_str(err_word((enum err)e)))) return (enum err)e;
-    return ERR_UNKNOWN;
+    return word.len == 0 ? ERR_OK : err_find(word, ERR_UNKNOWN);
 }
 
 static void set_error(struct msg *m, enum err err, struct slice text) {

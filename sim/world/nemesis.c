@@ -5,7 +5,7 @@
 
 /* A fault that comes again and again: after a gap around the mean, `strike` is called and the next gap is drawn. */
 struct plague {
-    int64_t (*mean_ms)(const struct plan *p);
+    int64_t (*mean_ms)(const struct sim_plan *p);
     void (*strike)(struct world *w);
 };
 
@@ -112,9 +112,9 @@ static void strike_machine_stop(struct world *w) {
     X(worker_stop)      \
     X(machine_stop)
 
-#define X(name)                                        \
-    static int64_t mean_##name(const struct plan *p) { \
-        return p->name##_ms;                           \
+#define X(name)                                            \
+    static int64_t mean_##name(const struct sim_plan *p) { \
+        return p->name##_ms;                               \
     }
 PLAGUE_TABLE(X)
 #undef X
@@ -144,7 +144,7 @@ static void strike(void *ctx, uint64_t which) {
 }
 
 static void disk_chances(struct world *w) {
-    const struct plan *p = &w->plan;
+    const struct sim_plan *p = &w->plan;
     simdisk_chances_set(w->server.disk, &(struct simdisk_chances){
                                             .read_short_ppm = (uint32_t)p->short_ppm,
                                             .write_error_ppm = (uint32_t)p->write_error_ppm,

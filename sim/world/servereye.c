@@ -10,7 +10,7 @@
 
 #define CALLS_MAX 1000000u
 
-struct call {        /* a command on its way through the engine */
+struct server_call { /* a command on its way through the engine */
     uint64_t token;  /* first: never 0 while in use */
     uint64_t number; /* unique in a run */
     uint64_t lsn;    /* of the state after it was decided: nothing older may be shown */
@@ -75,11 +75,11 @@ static void note_worker(struct serverhost *h, uint32_t node, const struct comman
     h->heard_ms[node] = now_ms;
 }
 
-static struct call *call_new(struct serverhost *h, uint32_t node, const struct command *cmd) {
+static struct server_call *call_new(struct serverhost *h, uint32_t node, const struct command *cmd) {
     uint32_t index = pool_alloc(&h->calls);
     ENSURE(index != 0);
-    struct call *call = pool_at(&h->calls, index);
-    *call = (struct call){.token = cmd->token, .number = ++h->call_last, .node = node, .kind = cmd->kind};
+    struct server_call *call = pool_at(&h->calls, index);
+    *call = (struct server_call){.token = cmd->token, .number = ++h->call_last, .node = node, .kind = cmd->kind};
     const struct cmd_attempt *a = &cmd->as.attempt;
     if (cmd->kind == CMD_DONE) call->log = (struct log_owed){a->job, a->attempt, a->log_bytes};
     ENSURE(map_get(&h->call_by_token, cmd->token) == 0);
@@ -87,12 +87,12 @@ static struct call *call_new(struct serverhost *h, uint32_t node, const struct c
     return call;
 }
 
-static struct call *call_of(struct serverhost *h, uint64_t token) {
+static struct server_call *call_of(struct serverhost *h, uint64_t token) {
     uint32_t index = token ? map_get(&h->call_by_token, token) : 0;
     return index ? pool_at(&h->calls, index) : NULL;
 }
 
-static void call_free(struct serverhost *h, struct call *call) {
+static void call_free(struct serverhost *h, struct server_call *call) {
     simmsg_unref(&h->w->msgs, call->ask);
     pool_free(&h->calls, map_del(&h->call_by_token, call->token));
 }
@@ -158,7 +158,7 @@ static void asked(void *ctx, conn_id conn, uint32_t request, const struct comman
     if (h->doomed) return;
     uint64_t number = 0;
     if (cmd->token != 0 && !part_is_token(cmd->token)) number = call_new(h, node, cmd)->number;
-    struct pending *p = world_pending(h->w, node, conn, request);
+    struct peer_pending *p = world_pending(h->w, node, conn, request);
     if (p) p->call = number;
     WORLD_NOTE(h->w, node, cmd->kind, number, "server: node %u asks %d (call %lu)", node, (int)cmd->kind,
                (unsigned long)number);
@@ -170,7 +170,7 @@ static void decided(void *ctx, conn_id conn, uint32_t request, const struct comm
     struct serverhost *h = ctx;
     uint32_t node = node_of(h, conn);
     if (h->doomed) return;
-    struct call *call = call_of(h, cmd->token);
+    struct server_call *call = call_of(h, cmd->token);
     if (call) call->lsn = engine_lsn(h->engine);
     if (cmd->kind == CMD_PROJECTED && cmd->as.lsn > h->projected_lsn) h->projected_lsn = cmd->as.lsn;
     if (call) simstore_decided(h, call->number, world_pending(h->w, node, conn, request), cmd, h->lsn_before);
@@ -191,7 +191,7 @@ static void turn(void *ctx) {
             asked(h, (conn_id){0}, 0, &cmd);
             engine_command(h->engine, &cmd);
             decided(h, (conn_id){0}, 0, &cmd);
-            struct call *call = call_of(h, cmd.token);
+            struct server_call *call = call_of(h, cmd.token);
             if (call) call->ask = simmsg_ref(m);
             if (call) call->node = m->node;
         }
@@ -211,7 +211,7 @@ static void arrives(void *ctx, uint64_t arg) {
     simmsg_unref(&w->msgs, m);
 }
 
-static void answer_inside(struct serverhost *h, const struct call *call, const struct reply *reply) {
+static void answer_inside(struct serverhost *h, const struct server_call *call, const struct reply *reply) {
     struct msg *m = simmsg_new(&h->w->msgs, call->ask->node);
     m->asked = call->kind;
     m->request = call->ask->request;
@@ -247,7 +247,7 @@ static void durable(void *ctx, uint64_t lsn) {
 
 static void check_answer(struct serverhost *h, const struct effect *e) {
     if (part_is_token(e->as.answer.token)) return; /* to itself */
-    struct call *call = call_of(h, e->as.answer.token);
+    struct server_call *call = call_of(h, e->as.answer.token);
     const struct reply *reply = e->as.answer.reply;
     if (call == NULL)
         world_red(h->w, "answer", "token %lu is answered, nobody waits", (unsigned long)e->as.answer.token);
@@ -369,13 +369,13 @@ void servereye_init(struct serverhost *h) {
     h->guest = (struct observer){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
     vec_init(&h->inbox, sizeof(struct msg *));
     vec_init(&h->logs, sizeof(struct log_owed));
-    pool_init(&h->calls, sizeof(struct call), CALLS_MAX);
+    pool_init(&h->calls, sizeof(struct server_call), CALLS_MAX);
     map_init(&h->call_by_token);
 }
 
 void servereye_forget(struct serverhost *h) {
     for (uint32_t i = 1; i <= h->calls.high; i++) {
-        struct call *call = pool_at(&h->calls, i);
+        struct server_call *call = pool_at(&h->calls, i);
         if (call->token != 0) call_free(h, call);
     }
     for (uint32_t i = 0; i < h->inbox.count; i++) simmsg_unref(&h->w->msgs, *(struct msg **)vec_at(&h->inbox, i));

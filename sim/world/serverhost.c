@@ -224,7 +224,7 @@ bool serverhost_is_still(const struct serverhost *h) {
     return h->server != NULL && !h->appending && engine_lsn(h->engine) == h->durable_lsn;
 }
 
-void serverhost_doom(struct serverhost *h, enum crash_kind kind) {
+void serverhost_doom(struct serverhost *h, enum host_crash kind) {
     if (h->doomed) return;
     h->doomed = true;
     h->doom = kind;
@@ -247,7 +247,7 @@ static void restart(void *ctx, uint64_t generation) {
     if (h->server == NULL && generation == h->generation) serverhost_start(h);
 }
 
-void serverhost_crash(struct serverhost *h, enum crash_kind kind) {
+void serverhost_crash(struct serverhost *h, enum host_crash kind) {
     if (h->server == NULL) return;
     if (h->power_doubt) kind = CRASH_POWER;
     WORLD_NOTE(h->w, kind, h->durable_lsn, h->generation, "server: dies (%s), durable %lu, applied %lu",
@@ -312,7 +312,7 @@ static void log_line(void *ctx, enum server_level level, const char *what, const
 
 void serverhost_start(struct serverhost *h) {
     struct why why = {{0}};
-    const struct plan *p = &h->w->plan;
+    const struct sim_plan *p = &h->w->plan;
     h->generation++;
     struct server_world world = {.disk = simdisk_disk(h->disk),
                                  .clock = &h->clock,

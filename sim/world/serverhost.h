@@ -28,7 +28,7 @@ struct log_owed {
     uint64_t bytes;
 };
 
-enum crash_kind { CRASH_KILL, CRASH_POWER };
+enum host_crash { CRASH_KILL, CRASH_POWER };
 
 struct serverhost {
     struct world *w;
@@ -46,7 +46,7 @@ struct serverhost {
     uint32_t crash_count;
     uint32_t refused_opens; /* failed starts in a row */
     bool doomed;            /* it dies as soon as the present call returns; nothing it does counts */
-    enum crash_kind doom;
+    enum host_crash doom;
     bool power_doubt;       /* the power may have failed in a call whose error nobody needs to report */
 
     uint64_t epoch;
@@ -78,7 +78,7 @@ struct serverhost {
 void serverhost_init(struct serverhost *h, struct world *w, struct rng rng);
 void serverhost_fini(struct serverhost *h);
 void serverhost_start(struct serverhost *h);
-void serverhost_crash(struct serverhost *h, enum crash_kind kind); /* restarts by itself, later */
+void serverhost_crash(struct serverhost *h, enum host_crash kind); /* restarts by itself, later */
 void serverhost_stop(struct serverhost *h);                       /* as people stop it */
 void serverhost_freeze(struct serverhost *h, int64_t ms);
 void serverhost_door(struct serverhost *h, struct msg *m); /* arrives a moment later, if somebody is there */
@@ -89,7 +89,7 @@ void serverhost_compare(struct serverhost *h); /* live state, full replay and sn
 bool serverhost_is_still(const struct serverhost *h); /* up, and everything applied is durable */
 
 /* ---- shared by serverhost.c and servereye.c ---- */
-void serverhost_doom(struct serverhost *h, enum crash_kind kind);
+void serverhost_doom(struct serverhost *h, enum host_crash kind);
 void servereye_init(struct serverhost *h);   /* fills in the guest and the tap */
 void servereye_forget(struct serverhost *h); /* the process is gone with all its calls */
 

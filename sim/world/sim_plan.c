@@ -11,7 +11,7 @@ static int64_t maybe(struct rng *r, uint32_t percent, int64_t least, int64_t mos
     return on ? value : 0;
 }
 
-static void draw_size(struct plan *p, struct rng *r) {
+static void draw_size(struct sim_plan *p, struct rng *r) {
     p->workers = 2 * rng_range(r, 1, PLAN_WORKERS_MAX / 2); /* some for each tenant */
     p->clients = rng_range(r, 1, PLAN_CLIENTS_MAX);
     p->jobs = rng_range(r, 10, 150);
@@ -25,7 +25,7 @@ static void draw_size(struct plan *p, struct rng *r) {
     p->meddle = rng_range(r, 10, 70);
 }
 
-static void draw_net(struct plan *p, struct rng *r) {
+static void draw_net(struct sim_plan *p, struct rng *r) {
     p->net_us = rng_range(r, 50, 5000);
     p->drop_ppm = maybe(r, 50, 200, 20000);
     p->late_ppm = maybe(r, 50, 1000, 30000);
@@ -33,7 +33,7 @@ static void draw_net(struct plan *p, struct rng *r) {
     p->partition_ms = maybe(r, 40, 1000, 8000);
 }
 
-static void draw_server(struct plan *p, struct rng *r) {
+static void draw_server(struct sim_plan *p, struct rng *r) {
     p->kill_ms = maybe(r, 50, 500, 6000);
     p->power_ms = maybe(r, 50, 500, 6000);
     p->effect_crash_ppm = maybe(r, 50, 200, 8000);
@@ -53,14 +53,14 @@ static void draw_server(struct plan *p, struct rng *r) {
     p->digest_ms = rng_range(r, 1000, 8000);
 }
 
-static void draw_workers(struct plan *p, struct rng *r) {
+static void draw_workers(struct sim_plan *p, struct rng *r) {
     p->worker_kill_ms = maybe(r, 50, 500, 8000);
     p->worker_stop_ms = maybe(r, 35, 500, 8000);
     p->machine_stop_ms = maybe(r, 10, 2000, 10000);
     p->worker_drain_ms = maybe(r, 30, 1000, 10000);
 }
 
-static void draw_limits(struct plan *p, struct rng *r) {
+static void draw_limits(struct sim_plan *p, struct rng *r) {
     struct limits *l = &p->limits;
     limits_default(l);
     l->batch_bytes_max = 1 << 20;
@@ -79,7 +79,7 @@ static void draw_limits(struct plan *p, struct rng *r) {
 }
 
 /* From a stream of its own: half of all seeds stay what they were before there were schedules and a history. */
-static void draw_schedules(struct plan *p) {
+static void draw_schedules(struct sim_plan *p) {
     struct rng r;
     struct limits *l = &p->limits;
     rng_init(&r, p->seed ^ 0x5c4edu);
@@ -94,7 +94,7 @@ static void draw_schedules(struct plan *p) {
     l->schedule_retry_ms = rng_range(&r, 20, 1000);
 }
 
-static void draw_memos(struct plan *p) {
+static void draw_memos(struct sim_plan *p) {
     struct rng r;
     rng_init(&r, p->seed ^ 0x3e30u);
     p->memos = maybe(&r, 50, 10, 90);
@@ -103,16 +103,16 @@ static void draw_memos(struct plan *p) {
 }
 
 /* The others: three of four seeds stay what they were before anybody meant harm. */
-static void draw_hostile(struct plan *p) {
+static void draw_hostile(struct sim_plan *p) {
     struct rng r;
     rng_init(&r, p->seed ^ 0x405711eu);
     p->hostile_ms = maybe(&r, 25, 5, 300);
 }
 
-void plan_draw(struct plan *p, uint64_t seed) {
+void plan_draw(struct sim_plan *p, uint64_t seed) {
     struct rng r;
     rng_init(&r, seed);
-    *p = (struct plan){.seed = seed};
+    *p = (struct sim_plan){.seed = seed};
     p->lease_ms = rng_range(&r, 300, 3000);
     draw_size(p, &r);
     draw_net(p, &r);
@@ -131,7 +131,7 @@ void plan_draw(struct plan *p, uint64_t seed) {
     draw_hostile(p);
 }
 
-void plan_calm(struct plan *p) {
+void plan_calm(struct sim_plan *p) {
     p->drop_ppm = p->late_ppm = p->partition_ms = 0;
     p->kill_ms = p->power_ms = p->effect_crash_ppm = p->append_crash_ppm = p->freeze_ms = p->jump_ms = 0;
     p->slow_ppm = p->short_ppm = p->write_error_ppm = p->sync_error_ppm = p->full_ms = 0;
@@ -139,7 +139,7 @@ void plan_calm(struct plan *p) {
     p->meddle = 0;
 }
 
-void plan_print(const struct plan *p, FILE *to) {
+void plan_print(const struct sim_plan *p, FILE *to) {
     fprintf(to, "plan: seed=%" PRIu64, p->seed);
 #define X(name, text) \
     if (p->name != 0) fprintf(to, " %s=%" PRId64, #name, p->name);

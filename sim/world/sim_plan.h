@@ -59,7 +59,7 @@
     X(memos, "percent of jobs with a cache key") \
     X(hostile_ms, "between words of somebody who means harm")
 
-struct plan {
+struct sim_plan {
     uint64_t seed;
 #define X(name, text) int64_t name;
     PLAN_TABLE(X)
@@ -67,8 +67,8 @@ struct plan {
     struct limits limits;
 };
 
-void plan_draw(struct plan *p, uint64_t seed);
-void plan_calm(struct plan *p); /* all faults off, everything else as it is */
-void plan_print(const struct plan *p, FILE *to);
+void plan_draw(struct sim_plan *p, uint64_t seed);
+void plan_calm(struct sim_plan *p); /* all faults off, everything else as it is */
+void plan_print(const struct sim_plan *p, FILE *to);
 
 #endif

@@ -53,7 +53,7 @@ static struct simpeer *peer_of(struct simclient *c, struct slice name, struct sl
     return p;
 }
 
-struct pending *simclient_pending(struct simclient *c, conn_id conn, uint32_t request) {
+struct peer_pending *simclient_pending(struct simclient *c, conn_id conn, uint32_t request) {
     for (uint32_t i = 0; i < c->peers.count; i++) {
         struct simpeer *p = *(struct simpeer **)vec_at(&c->peers, i);
         if (p->conn.v == conn.v) return simpeer_pending(p, request);

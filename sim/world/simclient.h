@@ -41,7 +41,7 @@ void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is
 void simclient_fini(struct simclient *c);
 void simclient_start(struct simclient *c);
 void simclient_receive(struct simclient *c, const struct msg *m);
-struct pending *simclient_pending(struct simclient *c, conn_id conn, uint32_t request); /* NULL = it has none */
+struct peer_pending *simclient_pending(struct simclient *c, conn_id conn, uint32_t request); /* NULL = it has none */
 /* For what else clients do: a new message, and sending it as the one request under way. */
 struct msg *simclient_message(struct simclient *c, enum command_kind kind);
 void simclient_ask(struct simclient *c, struct msg *m);

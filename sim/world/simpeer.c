@@ -12,18 +12,18 @@
 #define SILENCE_US 1500000 /* a server that leaves a request unanswered for so long is dialled anew */
 #define WAITING_MAX 200u
 
-struct pending *simpeer_pending(struct simpeer *p, uint32_t request) {
+struct peer_pending *simpeer_pending(struct simpeer *p, uint32_t request) {
     for (uint32_t i = 0; i < p->pending.count; i++) {
-        struct pending *q = vec_at(&p->pending, i);
+        struct peer_pending *q = vec_at(&p->pending, i);
         if (q->request == request) return q;
     }
     return NULL;
 }
 
-static void pending_drop(struct simpeer *p, struct pending *q) {
+static void pending_drop(struct simpeer *p, struct peer_pending *q) {
     simmsg_unref(&p->w->msgs, q->ask);
     simmsg_unref(&p->w->msgs, q->answer);
-    *q = *(struct pending *)vec_at(&p->pending, p->pending.count - 1);
+    *q = *(struct peer_pending *)vec_at(&p->pending, p->pending.count - 1);
     p->pending.count--;
 }
 
@@ -47,8 +47,8 @@ static void give_up(struct simpeer *p) {
 
 static void transmit(struct simpeer *p, struct msg *m) {
     struct buf out;
-    struct pending *q = vec_push(&p->pending);
-    *q = (struct pending){.request = ++p->request, .sent_us = p->w->queue.now_us, .ask = simmsg_ref(m)};
+    struct peer_pending *q = vec_push(&p->pending);
+    *q = (struct peer_pending){.request = ++p->request, .sent_us = p->w->queue.now_us, .ask = simmsg_ref(m)};
     buf_init(&out, FRAME_BYTES_MAX);
     simwire_put(p->w, m, q->request, &out);
     p->net->ops->send(p->net, p->conn, buf_slice(&out));
@@ -91,7 +91,7 @@ static void hear_welcome(struct simpeer *p, const struct frame *f) {
 }
 
 static void hear(struct simpeer *p, const struct frame *f) {
-    struct pending *q = f->flags & FRAME_ANSWER ? simpeer_pending(p, f->request) : NULL;
+    struct peer_pending *q = f->flags & FRAME_ANSWER ? simpeer_pending(p, f->request) : NULL;
     if (q == NULL) return; /* goodbyes, and what a watch sees after its first word */
     if (q->answer == NULL) q->answer = simmsg_new(&p->w->msgs, p->node);
     struct msg *answer = q->answer;
@@ -155,7 +155,7 @@ static bool is_silent(const struct simpeer *p) {
     int64_t since = p->w->queue.now_us - SILENCE_US;
     if (p->state == PEER_DIALLING || p->state == PEER_HELLO) return p->dialled_us < since;
     for (uint32_t i = 0; i < p->pending.count; i++)
-        if (((const struct pending *)vec_at(&p->pending, i))->sent_us < since) return true;
+        if (((const struct peer_pending *)vec_at(&p->pending, i))->sent_us < since) return true;
     return false;
 }
 
@@ -174,7 +174,7 @@ void simpeer_init(struct simpeer *p, struct world *w, uint32_t node, struct slic
     snprintf(p->tenant, sizeof p->tenant, "%.*s", SLICE_FMT(tenant));
     p->token = world_token(w, p->principal, p->tenant);
     buf_init(&p->in, FRAME_BYTES_MAX);
-    vec_init(&p->pending, sizeof(struct pending));
+    vec_init(&p->pending, sizeof(struct peer_pending));
     vec_init(&p->waiting, sizeof(struct msg *));
 }
 

@@ -12,7 +12,7 @@ struct world;
 
 enum peer_state { PEER_DOWN, PEER_DIALLING, PEER_HELLO, PEER_UP };
 
-struct pending { /* a request under way */
+struct peer_pending { /* a request under way */
     uint32_t request; /* on this connection */
     int64_t sent_us;
     struct msg *ask;
@@ -31,7 +31,7 @@ struct simpeer {
     int64_t dialled_us;
     uint32_t request;
     struct buf in;
-    struct vec pending; /* of struct pending */
+    struct vec pending; /* of struct peer_pending */
     struct vec waiting; /* of struct msg *: until it is up */
     void (*answered)(void *ctx, struct msg *answer);
     void *ctx;
@@ -41,6 +41,6 @@ void simpeer_init(struct simpeer *p, struct world *w, uint32_t node, struct slic
 void simpeer_fini(struct simpeer *p);
 void simpeer_send(struct simpeer *p, struct msg *m); /* the caller keeps its reference */
 /* The request of that number; NULL = there is none. */
-struct pending *simpeer_pending(struct simpeer *p, uint32_t request);
+struct peer_pending *simpeer_pending(struct simpeer *p, uint32_t request);
 
 #endif

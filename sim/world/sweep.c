@@ -90,7 +90,7 @@ static void tell(uint64_t seed) {
         printf("RED seed %" PRIu64 " is green when told: not reproducible\n", seed);
 }
 
-struct running {
+struct sweep_running {
     pid_t pid;
     uint64_t seed;
 };
@@ -100,7 +100,7 @@ static int children(void) {
     return cores < 1 ? 1 : cores > CHILDREN_MAX ? CHILDREN_MAX : (int)cores;
 }
 
-static void settle(struct sweep_tally *t, struct running *r) {
+static void settle(struct sweep_tally *t, struct sweep_running *r) {
     if (reap(r->pid)) {
         t->passed++;
     } else {
@@ -111,22 +111,22 @@ static void settle(struct sweep_tally *t, struct running *r) {
 }
 
 void sweep_run(struct sweep_tally *t, uint64_t from, uint64_t count, bool verbose) {
-    struct running slots[CHILDREN_MAX] = {{0, 0}};
+    struct sweep_running slots[CHILDREN_MAX] = {{0, 0}};
     int width = children();
     for (uint64_t i = 0; i < count; i++) {
-        struct running *r = &slots[i % (uint64_t)width];
+        struct sweep_running *r = &slots[i % (uint64_t)width];
         if (r->pid) settle(t, r);
         r->seed = from + i;
         r->pid = spawn(r->seed, WORLD_SILENT, verbose);
     }
     for (uint64_t i = count; i < count + (uint64_t)width; i++) {
-        struct running *r = &slots[i % (uint64_t)width];
+        struct sweep_running *r = &slots[i % (uint64_t)width];
         if (r->pid) settle(t, r);
     }
 }
 
 void sweep_one(struct sweep_tally *t, uint64_t seed, bool trace) {
-    struct plan plan;
+    struct sim_plan plan;
     plan_draw(&plan, seed);
     plan_print(&plan, stdout);
     if (reap(spawn(seed, trace ? WORLD_LOUD : WORLD_TEXT, true)))
@@ -150,7 +150,7 @@ bool sweep_regress(struct sweep_tally *t, const char *path) {
     }
     fclose(list);
     for (uint32_t i = 0; i < count; i++) {
-        struct running r = {.seed = seeds[i], .pid = spawn(seeds[i], WORLD_SILENT, true)};
+        struct sweep_running r = {.seed = seeds[i], .pid = spawn(seeds[i], WORLD_SILENT, true)};
         settle(t, &r);
     }
     return true;

@@ -237,7 +237,7 @@ void workerhost_stop_machine(struct workerhost *h, int64_t ms) {
 }
 
 void workerhost_calm(struct workerhost *h) {
-    const struct plan *p = &h->w->plan;
+    const struct sim_plan *p = &h->w->plan;
     simdisk_chances_set(h->disk, &(struct simdisk_chances){.read_short_ppm = (uint32_t)p->short_ppm,
                                                            .write_error_ppm = (uint32_t)p->write_error_ppm,
                                                            .write_short_ppm = (uint32_t)p->short_ppm,

@@ -33,7 +33,7 @@ void world_red(struct world *w, const char *check, const char *format, ...) {
     uint64_t from = w->line_count > NOTE_LINES ? w->line_count - NOTE_LINES : 0;
     printf("\nRED seed %" PRIu64 "\n", w->plan.seed);
     for (uint64_t i = from; !w->loud && i < w->line_count; i++) printf("  %s\n", w->lines[i % NOTE_LINES]);
-    struct plan plan; /* as it was before the faults ended */
+    struct sim_plan plan; /* as it was before the faults ended */
     plan_draw(&plan, w->plan.seed);
     printf("  ");
     plan_print(&plan, stdout);
@@ -92,7 +92,7 @@ struct slice world_tenant(const struct world *w, uint32_t node) {
     return is_hostile ? SLICE(HOSTILE_TENANT) : SLICE("");
 }
 
-struct pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request) {
+struct peer_pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request) {
     struct simclient *c = client_at(w, node);
     return c != NULL && request != 0 ? simclient_pending(c, conn, request) : NULL;
 }

@@ -40,7 +40,7 @@ struct world_bearer { /* somebody whom the server knows by a token */
 };
 
 struct world {
-    struct plan plan;
+    struct sim_plan plan;
     struct rng rng;
     struct equeue queue;
     struct simnet net;
@@ -86,7 +86,7 @@ void world_free(struct world *w);
 void world_run(struct world *w, struct world_result *ret);
 
 /* The request of a client that came as this one on that connection; NULL = it is of somebody else. */
-struct pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request);
+struct peer_pending *world_pending(struct world *w, uint32_t node, conn_id conn, uint32_t request);
 void world_answer(struct world *w, struct msg *m); /* that came by the back door */
 struct slice world_tenant(const struct world *w, uint32_t node); /* of its connections; empty = of all, or of several */
 const char *world_token(const struct world *w, const char *principal, const char *tenant);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "agent_impl.h"
+#include "min.h"
 #include "panic.h"
 #include "service_health.h"
 
@@ -157,15 +158,11 @@ void agent_pass(struct agent *a) {
     connection_pass(a);
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 mono_time agent_next(struct agent *a) {
     const struct heap_item *top = heap_top(&a->attempts.due);
-    int64_t next = least(a->connection.due_ms, top != NULL ? top->key : TIME_NEVER);
-    if (a->connection.state == CONNECTION_UP) next = least(next, a->connection.again_at_ms);
-    if (a->is_detaching) next = least(next, a->detach_until_ms);
+    int64_t next = min_i64(a->connection.due_ms, top != NULL ? top->key : TIME_NEVER);
+    if (a->connection.state == CONNECTION_UP) next = min_i64(next, a->connection.again_at_ms);
+    if (a->is_detaching) next = min_i64(next, a->detach_until_ms);
     if (a->is_over) next = 0;
     return (mono_time){next};
 }

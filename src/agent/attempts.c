@@ -3,17 +3,18 @@
 
 #include <stdio.h>
 
+#include "min.h"
 #include "panic.h"
 #include "wtime.h"
 
 #define TOMBS_MAX 65536u /* by then nothing so old is on its way */
 
-struct key {
+struct attempt_key {
     uint8_t at[ATTEMPT_KEY_BYTES];
 };
 
-static struct key key_of(const struct wire_attempt *id) {
-    struct key k;
+static struct attempt_key key_of(const struct wire_attempt *id) {
+    struct attempt_key k;
     memcpy(k.at, &id->flow, 8);
     memcpy(k.at + 8, &id->ordinal, 4);
     memcpy(k.at + 12, &id->attempt, 4);
@@ -21,7 +22,7 @@ static struct key key_of(const struct wire_attempt *id) {
     return k;
 }
 
-static struct slice key_slice(const struct key *k) {
+static struct slice key_slice(const struct attempt_key *k) {
     return slice_of(k->at, sizeof k->at);
 }
 
@@ -47,7 +48,7 @@ void attempts_init(struct attempts *t, uint32_t max) {
     index_init(&t->buried);
     heap_init(&t->due, heap_moved, t);
     vec_init(&t->dirty, sizeof(uint32_t));
-    vec_init(&t->tombs, sizeof(struct key));
+    vec_init(&t->tombs, sizeof(struct attempt_key));
 }
 
 static void attempt_fini(struct attempt *a) {
@@ -77,18 +78,18 @@ struct attempt *attempts_at(const struct attempts *t, uint32_t index) {
 }
 
 struct attempt *attempts_find(const struct attempts *t, const struct wire_attempt *id) {
-    struct key k = key_of(id);
+    struct attempt_key k = key_of(id);
     uint32_t index = index_get(&t->held, key_slice(&k), held_key, t);
     return index ? pool_at(&t->pool, index) : NULL;
 }
 
 bool attempts_is_buried(const struct attempts *t, const struct wire_attempt *id) {
-    struct key k = key_of(id);
+    struct attempt_key k = key_of(id);
     return index_get(&t->buried, key_slice(&k), tomb_key, t) != 0;
 }
 
 static void bury(struct attempts *t, const struct wire_attempt *id) {
-    struct key k = key_of(id);
+    struct attempt_key k = key_of(id);
     if (index_get(&t->buried, key_slice(&k), tomb_key, t) != 0) return;
     uint32_t slot = t->tombs.count;
     if (slot < TOMBS_MAX) {
@@ -97,7 +98,7 @@ static void bury(struct attempts *t, const struct wire_attempt *id) {
         slot = t->tomb_next++ % TOMBS_MAX;
         index_del(&t->buried, key_slice(vec_at(&t->tombs, slot)), slot + 1);
     }
-    *(struct key *)vec_at(&t->tombs, slot) = k;
+    *(struct attempt_key *)vec_at(&t->tombs, slot) = k;
     index_put(&t->buried, key_slice(&k), slot + 1);
 }
 
@@ -106,7 +107,7 @@ struct attempt *attempts_new(struct attempts *t, const struct wire_attempt *id, 
     uint32_t index = pool_alloc(&t->pool);
     if (index == 0) return NULL;
     struct attempt *a = pool_at(&t->pool, index);
-    struct key k = key_of(id);
+    struct attempt_key k = key_of(id);
     *a = (struct attempt){
         .id = *id,
         .index = index,
@@ -149,13 +150,9 @@ void attempts_touch(struct attempts *t, struct attempt *a) {
     *(uint32_t *)vec_push(&t->dirty) = a->index;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 void attempts_time(struct attempts *t, struct attempt *a) {
-    int64_t when = least(least(a->sleep_until_ms, a->timeout_at_ms), least(a->kill_at_ms, a->spool_at_ms));
-    when = least(when, least(a->tell_at_ms, a->tend_at_ms));
+    int64_t when = min_i64(min_i64(a->sleep_until_ms, a->timeout_at_ms), min_i64(a->kill_at_ms, a->spool_at_ms));
+    when = min_i64(when, min_i64(a->tell_at_ms, a->tend_at_ms));
     if (a->heap_position != 0) heap_remove(&t->due, a->heap_position);
     a->heap_position = 0;
     if (when != TIME_NEVER) heap_push(&t->due, when, a->index);

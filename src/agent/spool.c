@@ -19,9 +19,9 @@
 #define HEAD_BYTES 9u /* length, CRC of kind and body, kind */
 #define BODY_BYTES_MAX (2u * WIRE_BODY_MAX)
 
-enum kind { KIND_PIECE = 1, KIND_END };
+enum spool_kind { KIND_PIECE = 1, KIND_END };
 
-struct batch {
+struct spool_batch {
     disk_file file;
     uint64_t number, bytes;
     uint32_t count; /* of attempts in it that are not forgotten */
@@ -66,7 +66,7 @@ static enum err self_read(struct spool *s, struct why *why) {
 
 enum err spool_open(struct spool *s, struct disk *disk, struct clock *clock, const char *name, struct why *why) {
     *s = (struct spool){.disk = disk};
-    pool_init(&s->batches, sizeof(struct batch), BATCHES_MAX);
+    pool_init(&s->batches, sizeof(struct spool_batch), BATCHES_MAX);
     enum err e = disk->ops->lock(disk, "lock", why);
     if (e != ERR_OK) return e == ERR_CONFLICT ? why_set(why, e, "another worker uses this directory") : e;
     e = disk->ops->mkdir(disk, DIR_NAME, why);
@@ -116,7 +116,8 @@ static enum err file_open(struct spool *s, const struct wire_attempt *a, struct 
 }
 
 /* `b` holds the body, after HEAD_BYTES of room. */
-static enum err record_write(struct spool *s, struct spool_file *f, enum kind kind, struct buf *b, struct why *why) {
+static enum err record_write(struct spool *s, struct spool_file *f, enum spool_kind kind, struct buf *b,
+                             struct why *why) {
     struct buf head;
     ENSURE(!b->full);
     b->at[HEAD_BYTES - 1] = (uint8_t)kind;
@@ -165,7 +166,7 @@ enum err spool_pieces(struct spool *s, const struct wire_attempt *attempt, struc
 
 /* ---- ends, many at a time ---- */
 
-static void batch_name(const struct batch *b, char ret[NAME_MAX_BYTES]) {
+static void batch_name(const struct spool_batch *b, char ret[NAME_MAX_BYTES]) {
     snprintf(ret, NAME_MAX_BYTES, DIR_NAME "/" BATCH_NAME "%llx", (unsigned long long)b->number);
 }
 
@@ -175,7 +176,7 @@ static enum err batch_take(struct spool *s, struct why *why) {
     if (s->batch != 0) return ERR_OK;
     uint32_t index = pool_alloc(&s->batches);
     if (index == 0) return why_set(why, ERR_LIMIT, "too many files of ends");
-    struct batch *b = pool_at(&s->batches, index);
+    struct spool_batch *b = pool_at(&s->batches, index);
     b->number = ++s->batch_number;
     batch_name(b, name);
     enum err e = s->disk->ops->open(s->disk, name, DISK_CREATE, &b->file, why);
@@ -187,7 +188,7 @@ static enum err batch_take(struct spool *s, struct why *why) {
 }
 
 static void batch_drop(struct spool *s, uint32_t index) {
-    struct batch *b = pool_at(&s->batches, index);
+    struct spool_batch *b = pool_at(&s->batches, index);
     char name[NAME_MAX_BYTES];
     struct why why;
     if (b->count > 0 || index == s->batch) return;
@@ -222,7 +223,7 @@ enum err spool_end(struct spool *s, struct spool_file *f, struct capture *c, str
     }
     e = batch_take(s, why);
     if (e != ERR_OK) return e;
-    struct batch *b = pool_at(&s->batches, s->batch);
+    struct spool_batch *b = pool_at(&s->batches, s->batch);
     *f = (struct spool_file){.file = b->file, .batch = s->batch, .begin = b->bytes, .is_open = true};
     f->read_at = f->begin;
     b->count++;
@@ -237,7 +238,7 @@ enum err spool_end(struct spool *s, struct spool_file *f, struct capture *c, str
 enum err spool_commit(struct spool *s, struct why *why) {
     uint32_t index = s->batch;
     enum err e = ERR_OK;
-    if (index != 0) e = s->disk->ops->sync(s->disk, ((struct batch *)pool_at(&s->batches, index))->file, why);
+    if (index != 0) e = s->disk->ops->sync(s->disk, ((struct spool_batch *)pool_at(&s->batches, index))->file, why);
     if (e == ERR_OK) e = s->disk->ops->sync_dir(s->disk, DIR_NAME, why);
     s->batch = 0;
     if (index != 0) batch_drop(s, index); /* if nothing could be written to it */
@@ -255,7 +256,7 @@ void spool_undo(struct spool *s, struct spool_file *f) {
     s->bytes -= f->bytes - f->settled;
     f->bytes = f->settled;
     if (f->batch == 0) return;
-    ((struct batch *)pool_at(&s->batches, f->batch))->count--;
+    ((struct spool_batch *)pool_at(&s->batches, f->batch))->count--;
     batch_drop(s, f->batch);
     *f = (struct spool_file){0};
 }
@@ -264,7 +265,7 @@ void spool_undo(struct spool *s, struct spool_file *f) {
 
 /* The record at `at`. ERR_CORRUPT: torn or damaged; ERR_NOT_FOUND: the end of the file. */
 static enum err record_read(struct spool *s, const struct spool_file *f, uint64_t at, struct buf *b,
-                            enum kind *ret_kind, struct why *why) {
+                            enum spool_kind *ret_kind, struct why *why) {
     uint8_t head[HEAD_BYTES];
     size_t got = 0;
     enum err e = diskio_read(s->disk, f->file, at, head, sizeof head, &got, why);
@@ -281,7 +282,7 @@ static enum err record_read(struct spool *s, const struct spool_file *f, uint64_
     if (e != ERR_OK) return e;
     if (got != len || crc32c(crc32c(0, &kind, 1), b->at, len) != crc)
         return why_set(why, ERR_CORRUPT, "a spooled record is damaged");
-    *ret_kind = (enum kind)kind;
+    *ret_kind = (enum spool_kind)kind;
     return ERR_OK;
 }
 
@@ -289,7 +290,7 @@ enum err spool_piece(struct spool *s, struct spool_file *f, uint64_t offset, str
                      struct wire_log_piece *ret, struct why *why) {
     struct arena arena;
     struct wire_log_piece piece;
-    enum kind kind;
+    enum spool_kind kind;
     if (offset < f->read_offset) f->read_at = f->begin, f->read_offset = 0;
     for (;;) {
         enum err e = record_read(s, f, f->read_at, ret_data, &kind, why);
@@ -307,12 +308,12 @@ enum err spool_piece(struct spool *s, struct spool_file *f, uint64_t offset, str
     return ERR_OK;
 }
 
-struct names {
+struct spool_names {
     struct vec list; /* of char[NAME_MAX_BYTES] */
 };
 
 static void name_add(void *ctx, const char *name, uint64_t bytes) {
-    struct names *n = ctx;
+    struct spool_names *n = ctx;
     (void)bytes;
     snprintf(vec_push(&n->list), NAME_MAX_BYTES, "%s", name);
 }
@@ -320,7 +321,7 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
 /* From `f->begin` on; true when an attempt ends well there, with its end in `b`. */
 static bool file_check(struct spool *s, struct spool_file *f, struct buf *b) {
     struct why why;
-    enum kind kind = KIND_PIECE;
+    enum spool_kind kind = KIND_PIECE;
     while (kind == KIND_PIECE) {
         if (record_read(s, f, f->begin + f->bytes, b, &kind, &why) != ERR_OK) return false;
         f->bytes += HEAD_BYTES + b->len;
@@ -363,7 +364,7 @@ static enum err batch_restore(struct spool *s, const char *path, uint64_t number
     struct wire_end end;
     uint32_t index = pool_alloc(&s->batches);
     if (index == 0) return why_set(why, ERR_LIMIT, "too many files of ends");
-    struct batch *b = pool_at(&s->batches, index);
+    struct spool_batch *b = pool_at(&s->batches, index);
     b->number = number;
     enum err e = s->disk->ops->open(s->disk, path, DISK_WRITE, &b->file, why);
     if (e != ERR_OK) {
@@ -398,7 +399,7 @@ static enum err restore_one(struct spool *s, const char *name, struct restoring 
 }
 
 enum err spool_read(struct spool *s, spool_each_fn each, void *ctx, struct why *why) {
-    struct names names;
+    struct spool_names names;
     struct restoring r = {.each = each, .ctx = ctx};
     vec_init(&names.list, NAME_MAX_BYTES);
     buf_init(&r.b, BODY_BYTES_MAX);
@@ -417,7 +418,7 @@ void spool_forget(struct spool *s, const struct wire_attempt *attempt, struct sp
     if (!f->is_open) return;
     s->bytes -= f->bytes < s->bytes ? f->bytes : s->bytes;
     if (f->batch != 0) {
-        ((struct batch *)pool_at(&s->batches, f->batch))->count--;
+        ((struct spool_batch *)pool_at(&s->batches, f->batch))->count--;
         batch_drop(s, f->batch);
     } else {
         s->disk->ops->close(s->disk, f->file);
@@ -430,7 +431,7 @@ void spool_forget(struct spool *s, const struct wire_attempt *attempt, struct sp
 void spool_close(struct spool *s, struct spool_file *f) {
     if (f->is_open && f->batch == 0) s->disk->ops->close(s->disk, f->file);
     if (f->is_open && f->batch != 0) {
-        struct batch *b = pool_at(&s->batches, f->batch);
+        struct spool_batch *b = pool_at(&s->batches, f->batch);
         if (--b->count == 0) s->disk->ops->close(s->disk, b->file);
     }
     *f = (struct spool_file){0};

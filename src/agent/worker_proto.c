@@ -248,17 +248,12 @@ static void hear_done_ack(struct agent *a, const struct wire_done_ack *m) {
     }
 }
 
-static enum err code_of(struct slice word) {
-    for (int e = 0; e < ERR_COUNT; e++)
-        if (slice_eq(word, slice_str(err_word((enum err)e)))) return (enum err)e;
-    return ERR_UNKNOWN; /* a word of a newer server: perhaps it helps to try again */
-}
-
 /* A heartbeat that is refused for good means that the server no longer knows us. An end that is refused as a whole is
  * said again, after a pause. */
 static void hear_refused(struct agent *a, const struct frame *f, struct slice code, struct slice text,
                          uint32_t retry_after_ms) {
-    bool again = retry_after_ms != 0 || err_is_retryable(code_of(code));
+    /* A word of a newer server: perhaps it helps to try again. */
+    bool again = retry_after_ms != 0 || err_is_retryable(err_find(code, ERR_UNKNOWN));
     struct why why;
     (void)why_set(&why, ERR_OK, "%.*s: %.*s", SLICE_FMT(code), SLICE_FMT(text));
     if (f->request == a->connection.detach_request && a->is_detaching) {

@@ -31,6 +31,12 @@ const char *err_word(enum err e) {
     return info(e)->word;
 }
 
+enum err err_find(struct slice word, enum err other) {
+    for (int e = 0; e < ERR_COUNT; e++)
+        if (slice_eq(word, slice_str(table[e].word))) return (enum err)e;
+    return other;
+}
+
 const char *err_meaning(enum err e) {
     return info(e)->meaning;
 }

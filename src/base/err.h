@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+#include "slice.h"
+
 /* clang-format off */
 /*     name                 word              meaning                                  http exit retry */
 #define ERR_TABLE(X)                                                                                   \
@@ -42,6 +44,7 @@ enum err {
 #define CHECKED __attribute__((warn_unused_result))
 
 const char *err_word(enum err e);
+enum err err_find(struct slice word, enum err other); /* the error with that word; without one the other */
 const char *err_meaning(enum err e);
 int err_http_status(enum err e);
 int err_exit_code(enum err e);

@@ -24,7 +24,7 @@ struct order_inner {
     uint32_t children[INNER_MAX];
 };
 
-struct path { /* from the root down */
+struct order_path { /* from the root down */
     uint32_t inners[DEPTH_MAX];
     uint32_t ats[DEPTH_MAX]; /* which child was taken */
     uint32_t leaf;
@@ -75,7 +75,8 @@ static uint32_t child_for(const struct order_inner *n, struct slice key, index_k
     return below ? below - 1 : 0;
 }
 
-static void descend(const struct order *o, struct slice key, index_key_fn key_of, const void *ctx, struct path *ret) {
+static void descend(const struct order *o, struct slice key, index_key_fn key_of, const void *ctx,
+                    struct order_path *ret) {
     uint32_t node = o->root;
     for (uint32_t level = 0; level < o->depth; level++) {
         const struct order_inner *n = inner_at(o, node);
@@ -88,7 +89,7 @@ static void descend(const struct order *o, struct slice key, index_key_fn key_of
 }
 
 /* The first value below the node of that level changed: so did what the nodes above say. */
-static void first_changed(struct order *o, const struct path *p, uint32_t level, uint32_t first) {
+static void first_changed(struct order *o, const struct order_path *p, uint32_t level, uint32_t first) {
     while (level-- > 0) {
         inner_at(o, p->inners[level])->firsts[p->ats[level]] = first;
         if (p->ats[level] != 0) return;
@@ -142,7 +143,7 @@ static void grow_root(struct order *o, uint32_t left_first, uint32_t right, uint
 }
 
 /* A node below `level` was split: `child` is its new right half. */
-static void add_child(struct order *o, const struct path *p, uint32_t level, uint32_t child, uint32_t first,
+static void add_child(struct order *o, const struct order_path *p, uint32_t level, uint32_t child, uint32_t first,
                       uint32_t left_first) {
     while (level-- > 0) {
         uint32_t node = p->inners[level], at = p->ats[level] + 1, right = 0;
@@ -175,7 +176,7 @@ void order_put(struct order *o, uint32_t value, index_key_fn key_of, const void 
         o->count = 1;
         return;
     }
-    struct path p;
+    struct order_path p;
     descend(o, key, key_of, ctx, &p);
     struct order_leaf *leaf = leaf_at(o, p.leaf);
     uint32_t at = count_below(leaf->values, leaf->count, key, key_of, ctx);
@@ -205,7 +206,7 @@ static void free_leaf(struct order *o, uint32_t leaf) {
 }
 
 /* The child that the path took below `level` is gone. */
-static void remove_child(struct order *o, const struct path *p, uint32_t level) {
+static void remove_child(struct order *o, const struct order_path *p, uint32_t level) {
     while (level-- > 0) {
         struct order_inner *n = inner_at(o, p->inners[level]);
         uint32_t at = p->ats[level];
@@ -229,7 +230,7 @@ static void remove_child(struct order *o, const struct path *p, uint32_t level) 
 void order_del(struct order *o, uint32_t value, index_key_fn key_of, const void *ctx) {
     REQUIRE(o->root != 0);
     struct slice key = key_of(ctx, value);
-    struct path p;
+    struct order_path p;
     descend(o, key, key_of, ctx, &p);
     struct order_leaf *leaf = leaf_at(o, p.leaf);
     uint32_t at = count_below(leaf->values, leaf->count, key, key_of, ctx);
@@ -262,7 +263,7 @@ uint32_t order_seek(const struct order *o, struct slice key, index_key_fn key_of
                     struct order_place *ret) {
     *ret = (struct order_place){0};
     if (o->root == 0) return 0;
-    struct path p;
+    struct order_path p;
     descend(o, key, key_of, ctx, &p);
     const struct order_leaf *leaf = leaf_at(o, p.leaf);
     *ret = (struct order_place){p.leaf, count_below(leaf->values, leaf->count, key, key_of, ctx)};

@@ -37,7 +37,13 @@ static inline bool slice_eq(struct slice a, struct slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* Order by bytes, shorter first on a common prefix: -1, 0, 1. */
+/* What is behind the last slash of a path. */
+static inline struct slice slice_base_name(struct slice path) {
+    for (size_t i = path.len; i > 0; i--)
+        if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
+    return path;
+}
+
 /* Digits and nothing else, at most 19 of them; no digits are 0. */
 static inline bool slice_decimal(struct slice text, uint64_t *ret) {
     uint64_t v = 0;
@@ -50,6 +56,7 @@ static inline bool slice_decimal(struct slice text, uint64_t *ret) {
     return true;
 }
 
+/* Order by bytes, shorter first on a common prefix: -1, 0, 1. */
 static inline int slice_cmp(struct slice a, struct slice b) {
     size_t common = a.len < b.len ? a.len : b.len;
     int order = common ? memcmp(a.ptr, b.ptr, common) : 0;

@@ -83,7 +83,7 @@ static enum err strike(struct crash *c, enum victim who, bool power_goes, struct
 /* ---- a round ---- */
 
 /* What a round does: who is killed and when, whether the power goes, and what ails the disk until then. */
-struct plan {
+struct crash_plan {
     enum victim who;
     enum crash_moment moment;
     bool power_goes, disk_fails;
@@ -108,14 +108,14 @@ static const char *slow_files(enum crash_moment moment, bool first) {
 
 /* A slow disk keeps the moments between a write, its sync and the answer open for long enough to be met. One that fails
  * says so to the server, which may promise nothing from then on; then the power goes. */
-static void plan_draw(struct crash *c, struct plan *ret) {
+static void plan_draw(struct crash *c, struct crash_plan *ret) {
     static const enum victim victims[] = {KILL_SERVER, KILL_SERVER, KILL_SERVER, KILL_SERVER, KILL_WORKER,
                                           KILL_WORKER, KILL_WORKER, KILL_BOTH,   KILL_BOTH,   KILL_BOTH};
     static const enum crash_moment moments[] = {CRASH_ANY, CRASH_ANY,    CRASH_ANSWER, CRASH_END,
                                                 CRASH_END, CRASH_OUTPUT, CRASH_OUTPUT, CRASH_FOLD};
     uint64_t chance = crash_draw(&c->random);
     bool has_shim = c->lab.power.shim != NULL;
-    *ret = (struct plan){.who = victims[chance % 10], .moment = moments[(chance >> 8) % 8]};
+    *ret = (struct crash_plan){.who = victims[chance % 10], .moment = moments[(chance >> 8) % 8]};
     ret->power_goes = has_shim && (chance >> 16) % 5 != 0;
     /* A worker that dies takes along what its server forgot about it: in the second half none does. */
     if (c->round >= c->rounds / 2) ret->who = KILL_SERVER;
@@ -130,7 +130,7 @@ static void plan_draw(struct crash *c, struct plan *ret) {
 }
 
 /* The server lives: clients go on until they are told. */
-static enum err worker_round(struct crash *c, const struct plan *p, struct why *why) {
+static enum err worker_round(struct crash *c, const struct crash_plan *p, struct why *why) {
     enum err e = p->power_goes ? crash_power_cut(c, false, true, why) : ERR_OK;
     if (e == ERR_OK) e = lab_worker_again(&c->lab, 0, why);
     if (e == ERR_OK) crash_pause_us(crash_draw(&c->random) % GO_ON_US_MAX);
@@ -138,7 +138,7 @@ static enum err worker_round(struct crash *c, const struct plan *p, struct why *
 }
 
 /* Started again, on what is left of its disk. */
-static enum err server_round(struct crash *c, const struct plan *p, struct why *why) {
+static enum err server_round(struct crash *c, const struct crash_plan *p, struct why *why) {
     enum err e = p->power_goes ? crash_power_cut(c, true, p->who == KILL_BOTH, why) : ERR_OK;
     if (e == ERR_OK) e = server_again(c, why);
     if (e == ERR_OK && !c->is_down && p->who == KILL_BOTH) e = lab_worker_again(&c->lab, 0, why);
@@ -149,7 +149,7 @@ static enum err server_round(struct crash *c, const struct plan *p, struct why *
 }
 
 enum err crash_round_run(struct crash *c, struct why *why) {
-    struct plan p;
+    struct crash_plan p;
     plan_draw(c, &p);
     if (!p.disk_fails && crash_power_trouble(c, p.trouble, why) != ERR_OK) return ERR_IO;
     clients_start(c);

@@ -32,14 +32,14 @@ static void pause_ms(long ms) {
 
 /* ---- processes ---- */
 
-struct child {
+struct lab_child {
     const char *const *argv;
     const char *data, *state; /* its directory, and where is noted what a power cut undoes there */
     const char *token;        /* NULL = it needs none */
 };
 
 /* In the child: threads of ours may be reading the environment. */
-static void environment_set(const struct lab_power *p, const struct child *c) {
+static void environment_set(const struct lab_power *p, const struct lab_child *c) {
     if (c->token != NULL) setenv("REEVE_TOKEN", c->token, 1); /* an argument is seen by everyone */
     if (p->shim == NULL) return;
     setenv("LD_PRELOAD", p->shim, 1);
@@ -50,7 +50,7 @@ static void environment_set(const struct lab_power *p, const struct child *c) {
 
 /* A group of processes of its own. What they say goes to DIR/log; they do not outlive us. No signal may come between a
  * fork and the note of its pid: abandon() has to end every child. */
-static enum err spawn(struct lab *l, const struct child *c, pid_t *ret, struct why *why) {
+static enum err spawn(struct lab *l, const struct lab_child *c, pid_t *ret, struct why *why) {
     char log[BENCH_PATH_MAX + 16];
     char self[BENCH_PATH_MAX];
     snprintf(log, sizeof log, "%s/log", l->dir);
@@ -137,7 +137,7 @@ enum err lab_server_start(struct lab *l, struct why *why) {
     const char *listen = l->address[0] != 0 ? l->address : "127.0.0.1:0";
     const char *argv[6 + LAB_FLAGS_MAX + 1] = {"reeve", "serve", "--data", l->data, "--listen", listen};
     for (uint32_t i = 0; i < LAB_FLAGS_MAX; i++) argv[6 + i] = l->flags[i];
-    struct child c = {argv, l->data, l->power.server, NULL};
+    struct lab_child c = {argv, l->data, l->power.server, NULL};
     return spawn(l, &c, &l->server, why);
 }
 
@@ -198,7 +198,7 @@ static enum err worker_spawn(struct lab *l, uint32_t index, const char *token, u
     snprintf(number, sizeof number, "%u", slots);
     const char *const argv[] = {"reeve", "worker", "--server", l->address, "--data", data, slots > 0 ? "--slots" : NULL,
                                 number,  NULL};
-    struct child c = {argv, data, l->power.worker, token};
+    struct lab_child c = {argv, data, l->power.worker, token};
     return spawn(l, &c, &l->workers[index], why);
 }
 

@@ -133,10 +133,10 @@ static enum err hello(struct load_conn *c, const char *token, const char *build,
 
 /* ---- all of them ---- */
 
-enum err load_open(struct load *l, const char *address, uint32_t count, const char *token, const char *build,
+enum err load_open(struct load_conns *l, const char *address, uint32_t count, const char *token, const char *build,
                    struct why *why) {
     REQUIRE(count > 0 && count <= LOAD_CONNECTIONS_MAX);
-    *l = (struct load){.epoll = epoll_create1(EPOLL_CLOEXEC)};
+    *l = (struct load_conns){.epoll = epoll_create1(EPOLL_CLOEXEC)};
     ENSURE(l->epoll >= 0);
     for (; l->count < count; l->count++) {
         struct load_conn *c = &l->conns[l->count];
@@ -154,7 +154,7 @@ enum err load_open(struct load *l, const char *address, uint32_t count, const ch
     return ERR_OK;
 }
 
-void load_close(struct load *l) {
+void load_close(struct load_conns *l) {
     for (uint32_t i = 0; i < l->count; i++) {
         close(l->conns[i].fd);
         buf_fini(&l->conns[i].in);
@@ -192,7 +192,7 @@ static enum err turn(struct running *r, struct load_conn *c, struct why *why) {
     return e == ERR_OK ? send_some(r, c, why) : e;
 }
 
-static enum err turn_all(struct running *r, struct load *l, struct why *why) {
+static enum err turn_all(struct running *r, struct load_conns *l, struct why *why) {
     struct epoll_event events[LOAD_CONNECTIONS_MAX];
     int count = epoll_wait(l->epoll, events, LOAD_CONNECTIONS_MAX, PATIENCE_MS);
     if (count == 0) return why_set(why, ERR_UNKNOWN, "no answer for %d s", PATIENCE_MS / 1000);
@@ -203,7 +203,7 @@ static enum err turn_all(struct running *r, struct load *l, struct why *why) {
     return ERR_OK;
 }
 
-enum err load_run(struct load *l, const struct load_plan *p, uint64_t *ret_answers, double *ret_seconds,
+enum err load_run(struct load_conns *l, const struct load_plan *p, uint64_t *ret_answers, double *ret_seconds,
                   struct why *why) {
     struct running r = {.p = p, .start = bench_now()};
     enum err e = ERR_OK;

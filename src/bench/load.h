@@ -16,16 +16,16 @@ struct load_conn {
     size_t used; /* of `in` */
 };
 
-struct load {
+struct load_conns {
     uint32_t count;
     int epoll;
     struct load_conn conns[LOAD_CONNECTIONS_MAX];
 };
 
 /* A token of NULL: nothing is said on the connections before the first request. */
-CHECKED enum err load_open(struct load *l, const char *address, uint32_t count, const char *token, const char *build,
-                           struct why *why);
-void load_close(struct load *l);
+CHECKED enum err load_open(struct load_conns *l, const char *address, uint32_t count, const char *token,
+                           const char *build, struct why *why);
+void load_close(struct load_conns *l);
 
 struct load_plan {
     struct buf *request; /* one frame, or with `http` a request of HTTP */
@@ -38,7 +38,7 @@ struct load_plan {
     const char *what;
 };
 /* *ret_seconds is from the first request to the last answer. Nothing is under way afterwards. */
-CHECKED enum err load_run(struct load *l, const struct load_plan *p, uint64_t *ret_answers, double *ret_seconds,
+CHECKED enum err load_run(struct load_conns *l, const struct load_plan *p, uint64_t *ret_answers, double *ret_seconds,
                           struct why *why);
 
 #endif

@@ -51,7 +51,7 @@ static enum err tcp_floor(struct bench *b, const char *dir, uint32_t connections
 
 /* Queued jobs, from the journal into the memory of an engine. */
 static enum err apply_floor(struct bench *b, struct lab *l, struct why *why) {
-    struct load load;
+    struct load_conns load;
     struct buf request;
     uint64_t flows = bench_size(b, APPLIED_FLOWS), answers = 0;
     double took = 0;

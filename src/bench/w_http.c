@@ -9,16 +9,17 @@
 #define SUBMIT_TARGET 0.6
 #define GET_TARGET 0.7
 
-struct web {
+struct web_load {
     struct submits submits; /* first: its floor takes it for that */
     struct buf request;
     struct buf answer; /* a whole one, for the floor */
     struct floor_server floor;
-    struct load floor_load, load;
+    struct load_conns floor_load, load;
     bool has_floor_load, has_load;
 };
 
-static void put_request(const struct web *w, struct buf *out, const char *verb, const char *path, const char *body) {
+static void put_request(const struct web_load *w, struct buf *out, const char *verb, const char *path,
+                        const char *body) {
     buf_clear(out);
     buf_printf(out, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n", verb, path,
                w->submits.lab->admin);
@@ -26,7 +27,7 @@ static void put_request(const struct web *w, struct buf *out, const char *verb, 
     buf_printf(out, "\r\n%s", body);
 }
 
-static enum err rate(struct web *w, struct load *l, uint64_t *ret_answers, double *ret, struct why *why) {
+static enum err rate(struct web_load *w, struct load_conns *l, uint64_t *ret_answers, double *ret, struct why *why) {
     struct load_plan plan = {.request = &w->request,
                              .http = true,
                              .flight = w->submits.flight,
@@ -40,7 +41,7 @@ static enum err rate(struct web *w, struct load *l, uint64_t *ret_answers, doubl
 /* ---- W13 ---- */
 
 static enum err submit_value(void *ctx, double *ret, struct why *why) {
-    struct web *w = ctx;
+    struct web_load *w = ctx;
     uint64_t answers = 0, before = 0, after = 0;
     enum err e = lab_stat(w->submits.lab, "journal_syncs", &before, why);
     if (e == ERR_OK) e = rate(w, &w->load, &answers, ret, why);
@@ -51,7 +52,7 @@ static enum err submit_value(void *ctx, double *ret, struct why *why) {
     return e;
 }
 
-static void web_close(struct web *w) {
+static void web_close(struct web_load *w) {
     if (w->has_load) load_close(&w->load);
     if (w->has_floor_load) load_close(&w->floor_load);
     floor_server_stop(&w->floor);
@@ -59,7 +60,7 @@ static void web_close(struct web *w) {
     buf_fini(&w->answer);
 }
 
-static enum err web_open(struct web *w, struct lab *l, struct bench *b, struct why *why) {
+static enum err web_open(struct web_load *w, struct lab *l, struct bench *b, struct why *why) {
     const struct workload_settings *with = bench_with(b);
     w->submits = (struct submits){.bench = b, .connections = with->connections, .flight = with->flight, .lab = l};
     buf_init(&w->request, REQUEST_BYTES_MAX);
@@ -72,7 +73,7 @@ static enum err web_open(struct web *w, struct lab *l, struct bench *b, struct w
 
 enum err w13_http_submit(struct bench *b, struct why *why) {
     struct lab l;
-    struct web w = {0};
+    struct web_load w = {0};
     struct spread value = {0};
     double floor = 0;
     enum err e = web_open(&w, &l, b, why);
@@ -100,20 +101,20 @@ enum err w13_http_submit(struct bench *b, struct why *why) {
 /* ---- W14 ---- */
 
 static enum err get_value(void *ctx, double *ret, struct why *why) {
-    struct web *w = ctx;
+    struct web_load *w = ctx;
     uint64_t answers = 0;
     return rate(w, &w->load, &answers, ret, why);
 }
 
 static enum err get_floor(void *ctx, double *ret, struct why *why) {
-    struct web *w = ctx;
+    struct web_load *w = ctx;
     uint64_t answers = 0;
     return rate(w, &w->floor_load, &answers, ret, why);
 }
 
 /* One request, and its answer as it came. */
-static enum err ask_once(struct web *w, const char *verb, const char *path, const char *body, struct why *why) {
-    struct load one;
+static enum err ask_once(struct web_load *w, const char *verb, const char *path, const char *body, struct why *why) {
+    struct load_conns one;
     uint64_t answers = 0;
     double took = 0;
     put_request(w, &w->request, verb, path, body);
@@ -127,7 +128,7 @@ static enum err ask_once(struct web *w, const char *verb, const char *path, cons
     return e;
 }
 
-static enum err make_job(struct web *w, char path[128], struct why *why) {
+static enum err make_job(struct web_load *w, char path[128], struct why *why) {
     enum err e = ask_once(w, "POST", "/api/v1/flows", "{\"jobs\": {\"a\": {\"noop\": true}}}", why);
     if (e != ERR_OK) return e;
     const uint8_t *at = memmem(w->answer.at, w->answer.len, "\"flow\":\"", 8);
@@ -139,7 +140,7 @@ static enum err make_job(struct web *w, char path[128], struct why *why) {
 
 enum err w14_http_get(struct bench *b, struct why *why) {
     struct lab l;
-    struct web w = {0};
+    struct web_load w = {0};
     char path[128];
     struct spread value = {0};
     double floor = 0;

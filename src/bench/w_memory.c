@@ -26,7 +26,7 @@ static enum err queue(struct lab *l, enum queued how, uint64_t batches, struct w
     const struct workload_settings *with = bench_with(l->bench);
     const struct request_job job = {WIRE_JOB_NOOP, request_spec()};
     const uint32_t each = with->jobs_per_request;
-    struct load load;
+    struct load_conns load;
     struct buf request;
     uint64_t answers = 0;
     double took = 0;

@@ -14,7 +14,7 @@
 
 static enum err queue(struct lab *l, struct buf *request, uint64_t batches, struct why *why) {
     const struct workload_settings *with = bench_with(l->bench);
-    struct load load;
+    struct load_conns load;
     uint64_t answers = 0;
     double took = 0;
     enum err e = load_open(&load, l->address, with->connections, l->admin, l->bench->build, why);

@@ -24,7 +24,7 @@ void submits_close(struct submits *w) {
     buf_fini(&w->request);
 }
 
-static enum err rate(struct submits *w, struct load *l, uint64_t *ret_answers, double *ret, struct why *why) {
+static enum err rate(struct submits *w, struct load_conns *l, uint64_t *ret_answers, double *ret, struct why *why) {
     struct load_plan plan = {.request = &w->request,
                              .answer = WIRE_SUBMITTED,
                              .flight = w->flight,
@@ -93,7 +93,7 @@ enum err w2_submit_many(struct bench *b, struct why *why) {
 
 static enum err batches(struct lab *l, struct absolute *w, struct why *why) {
     const struct workload_settings *with = bench_with(l->bench);
-    struct load load;
+    struct load_conns load;
     uint64_t answers = 0;
     enum err e = load_open(&load, l->address, with->connections, l->admin, l->bench->build, why);
     if (e != ERR_OK) return e;

@@ -11,10 +11,10 @@ struct submits {
     uint32_t connections, flight;
     struct buf request;
     struct floor_server floor;
-    struct load floor_load;
+    struct load_conns floor_load;
     bool has_floor_load;
     struct lab *lab; /* NULL: only the floor */
-    struct load load;
+    struct load_conns load;
     uint64_t flows;
     uint64_t syncs, answers; /* of the last measurement */
 };

@@ -25,7 +25,7 @@
 #define REDIRECTS_MAX 20u
 #define PATH_BYTES_MAX 4096u
 
-struct request {
+struct child_request {
     struct wire_http http;
     const char *allowed;     /* addresses that are not public */
     const char *retry_after; /* a file; NULL = nobody wants to know */
@@ -78,7 +78,7 @@ static enum err file_read(const char *path, struct arena *arena, struct slice *r
     return ERR_OK;
 }
 
-static enum err request_read(const char *path, struct request *r, struct why *why) {
+static enum err request_read(const char *path, struct child_request *r, struct why *why) {
     struct slice bytes = {0};
     enum err e = file_read(path, &r->arena, &bytes, why);
     if (e == ERR_OK) e = tlv_decode(&wire_http_desc, bytes, TLV_SKIP_UNKNOWN, &r->arena, &r->http, why);
@@ -104,7 +104,7 @@ static bool is_ours(const char *name) {
     return false;
 }
 
-static enum err header_make(struct request *r, const struct wire_pair *pair, struct curl_slist **list,
+static enum err header_make(struct child_request *r, const struct wire_pair *pair, struct curl_slist **list,
                             struct why *why) {
     struct buf line;
     const char *name = text_of(&r->arena, pair->key);
@@ -134,7 +134,7 @@ static bool has_header(const struct wire_http *h, const char *name) {
     return false;
 }
 
-static enum err headers_make(struct request *r, struct curl_slist **ret, struct why *why) {
+static enum err headers_make(struct child_request *r, struct curl_slist **ret, struct why *why) {
     const struct wire_pair *pairs = r->http.headers.at;
     struct curl_slist *list = r->lib.slist_append(NULL, "Expect:");
     enum err e = ERR_OK;
@@ -147,7 +147,7 @@ static enum err headers_make(struct request *r, struct curl_slist **ret, struct 
     return e;
 }
 
-static enum err texts_make(struct request *r, struct why *why) {
+static enum err texts_make(struct child_request *r, struct why *why) {
     const struct wire_http *h = &r->http;
     buf_init(&r->url, TEXT_BYTES_MAX);
     buf_init(&r->body, TEXT_BYTES_MAX);
@@ -167,7 +167,7 @@ static enum err texts_make(struct request *r, struct why *why) {
 /* ---- where it goes ---- */
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to) {
-    struct request *r = ctx;
+    struct child_request *r = ctx;
     char shown[NI_MAXHOST] = "?";
     (void)purpose;
     bool allowed = r->http.allow_private && address_is_listed(&to->addr, r->allowed);
@@ -182,7 +182,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     return CURL_SOCKET_BAD;
 }
 
-static char *url_part(struct request *r, const char *url, CURLUPart part) {
+static char *url_part(struct child_request *r, const char *url, CURLUPart part) {
     char *text = NULL;
     CURLU *u = r->lib.url();
     if (u != NULL && r->lib.url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK)
@@ -191,7 +191,7 @@ static char *url_part(struct request *r, const char *url, CURLUPart part) {
     return text;
 }
 
-static bool same_part(struct request *r, const char *a, const char *b, CURLUPart part) {
+static bool same_part(struct child_request *r, const char *a, const char *b, CURLUPart part) {
     char *of_a = url_part(r, a, part), *of_b = url_part(r, b, part);
     bool same = of_a != NULL && of_b != NULL && strcasecmp(of_a, of_b) == 0;
     r->lib.free(of_a);
@@ -202,16 +202,16 @@ static bool same_part(struct request *r, const char *a, const char *b, CURLUPart
 /* ---- one hop ---- */
 
 static size_t on_head(char *bytes, size_t size, size_t count, void *ctx) {
-    struct request *r = ctx;
+    struct child_request *r = ctx;
     return answer_head_line(&r->answer, slice_of(bytes, size * count)) ? size * count : 0;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *ctx) {
-    struct request *r = ctx;
+    struct child_request *r = ctx;
     return answer_body(&r->answer, slice_of(bytes, size * count)) ? size * count : 0;
 }
 
-static void hop_set(struct request *r, struct curl_slist *headers, char error[CURL_ERROR_SIZE]) {
+static void hop_set(struct child_request *r, struct curl_slist *headers, char error[CURL_ERROR_SIZE]) {
     CURL *c = r->curl;
     int64_t left = r->deadline_ms - now_ms();
     r->lib.easy_reset(c);
@@ -248,7 +248,7 @@ static bool is_final(CURLcode code) {
            code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_LOGIN_DENIED;
 }
 
-static int hop(struct request *r, long *ret_status) {
+static int hop(struct child_request *r, long *ret_status) {
     char error[CURL_ERROR_SIZE] = {0};
     struct curl_slist *headers = NULL;
     struct why why = {{0}};
@@ -277,7 +277,7 @@ static bool is_redirect(long status) {
 }
 
 /* Whoever is somewhere else is told no header of the job's, and no body that was not to be sent again. */
-static int redirect(struct request *r, long status, const char *to) {
+static int redirect(struct child_request *r, long status, const char *to) {
     struct why why = {{0}};
     const char *from = (const char *)r->url.at;
     if (strncasecmp(from, "https:", 6) == 0 && strncasecmp(to, "https:", 6) != 0) {
@@ -297,7 +297,7 @@ static int redirect(struct request *r, long status, const char *to) {
     return CHILD_HTTP_OK;
 }
 
-static int perform(struct request *r, long *ret_status) {
+static int perform(struct child_request *r, long *ret_status) {
     uint32_t left = r->http.redirects < REDIRECTS_MAX ? r->http.redirects : REDIRECTS_MAX;
     for (;; left--) {
         char *to = NULL;
@@ -338,7 +338,7 @@ static FILE *saved_open(struct slice inside, struct why *why) {
     return f;
 }
 
-static enum err tell(struct request *r, long status, struct why *why) {
+static enum err tell(struct child_request *r, long status, struct why *why) {
     const char *path = getenv("REEVE_OUTPUT");
     struct buf out;
     if (path == NULL) return ERR_OK;
@@ -353,7 +353,7 @@ static enum err tell(struct request *r, long status, struct why *why) {
 }
 
 /* Without it the next attempt comes as the job says: nothing fails for that. */
-static void tell_retry(const struct request *r) {
+static void tell_retry(const struct child_request *r) {
     uint32_t wait_ms = answer_retry_ms(&r->answer, (int64_t)time(NULL));
     FILE *f = wait_ms > 0 && r->retry_after != NULL ? fopen(r->retry_after, "we") : NULL;
     if (f == NULL) return;
@@ -361,7 +361,7 @@ static void tell_retry(const struct request *r) {
     fclose(f);
 }
 
-static int answered(struct request *r, long status, int64_t began_ms) {
+static int answered(struct child_request *r, long status, int64_t began_ms) {
     struct why why = {{0}};
     int code = judge(&r->http, (uint32_t)status);
     struct slice later = answer_header(&r->answer, "retry-after");
@@ -376,7 +376,7 @@ static int answered(struct request *r, long status, int64_t began_ms) {
     return code;
 }
 
-static int request_run(struct request *r) {
+static int request_run(struct child_request *r) {
     struct why why = {{0}};
     long status = 0;
     bool is_saved = r->http.save.len > 0;
@@ -421,7 +421,7 @@ static void confine(const struct child_world *world) {
 }
 
 int child_http(const struct child_world *world, int count, char **args) {
-    struct request r = {.allowed = count > 1 ? args[1] : "", .retry_after = count > 2 ? args[2] : NULL};
+    struct child_request r = {.allowed = count > 1 ? args[1] : "", .retry_after = count > 2 ? args[2] : NULL};
     struct why why = {{0}};
     arena_init(&r.arena, 65536, (size_t)1 << 28);
     enum err e = count > 0 ? request_read(args[0], &r, &why) : why_set(&why, ERR_INVALID, "there is no request");

@@ -8,16 +8,16 @@
 
 #define SHOWN_BYTES 120u
 
-struct part {
+struct path_part {
     struct slice name; /* empty: there is no more */
     size_t next;
 };
 
-static struct part part_at(struct slice path, size_t at) {
+static struct path_part part_at(struct slice path, size_t at) {
     while (at < path.len && path.ptr[at] == '/') at++;
     size_t from = at;
     while (at < path.len && path.ptr[at] != '/') at++;
-    return (struct part){slice_of(path.ptr + from, at - from), at};
+    return (struct path_part){slice_of(path.ptr + from, at - from), at};
 }
 
 static bool is_here(struct slice part) {
@@ -36,7 +36,7 @@ static const char *path_make(struct slice path, const struct entry_rules *rules,
     if (path.len == 0) return "has no name";
     if (memchr(path.ptr, 0, path.len) != NULL) return "has a zero byte in its name";
     if (path.ptr[0] == '/') return "is an absolute path";
-    for (struct part p = part_at(path, 0); p.name.len > 0; p = part_at(path, p.next)) {
+    for (struct path_part p = part_at(path, 0); p.name.len > 0; p = part_at(path, p.next)) {
         if (is_up(p.name)) return "leads out of the archive by `..`";
         if (is_here(p.name)) continue;
         if (stripped < rules->strip) {
@@ -65,7 +65,7 @@ static const char *symlink_check(struct slice target, uint32_t depth, const stru
         return "is a link with too long a target (archive_path_bytes_max)";
     if (memchr(target.ptr, 0, target.len) != NULL) return "has a zero byte in its target";
     if (target.ptr[0] == '/') return "is a link to an absolute path";
-    for (struct part p = part_at(target, 0); p.name.len > 0; p = part_at(target, p.next)) {
+    for (struct path_part p = part_at(target, 0); p.name.len > 0; p = part_at(target, p.next)) {
         if (is_here(p.name)) continue;
         if (is_up(p.name) && (has_name || depth-- == 0)) return "is a link that leads out of the archive";
         if (!is_up(p.name)) has_name = true;

@@ -284,9 +284,8 @@ enum err client_next(struct client *c, int wait_ms, struct client_frame *ret, st
 /* ---- asking ---- */
 
 enum err client_err(struct slice code) {
-    for (int e = ERR_OK + 1; e < ERR_COUNT; e++)
-        if (slice_eq(code, slice_str(err_word((enum err)e)))) return (enum err)e;
-    return ERR_INVALID;
+    enum err e = err_find(code, ERR_INVALID);
+    return e == ERR_OK ? ERR_INVALID : e; /* what is refused is not "ok" */
 }
 
 enum err client_refusal(const struct client_frame *f, struct why *why) {

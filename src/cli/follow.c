@@ -21,7 +21,7 @@
 #define AGAIN_MS 250
 #define AWAY_MS_MAX 60000 /* so long a server may be away */
 
-struct job {
+struct followed_job {
     struct slice name;
     uint32_t attempts;    /* that have a source */
     uint32_t source_last; /* index + 1; 0 = none */
@@ -43,7 +43,7 @@ struct source {
 
 enum phase { LISTING, CATCHING_UP, LIVE };
 
-struct subscriber {
+struct follower {
     struct cli *c;
     const struct follow_what *what;
     struct lineout out;
@@ -60,11 +60,11 @@ struct subscriber {
     bool is_busy;         /* the server wants to be asked later */
 };
 
-static struct job *job_at(const struct subscriber *w, uint32_t i) {
+static struct followed_job *job_at(const struct follower *w, uint32_t i) {
     return vec_at(&w->jobs, i);
 }
 
-static struct source *source_at(const struct subscriber *w, uint32_t i) {
+static struct source *source_at(const struct follower *w, uint32_t i) {
     return vec_at(&w->sources, i);
 }
 
@@ -74,7 +74,7 @@ static struct slice name_of(const void *ctx, uint32_t value) {
 
 /* ---- jobs and their attempts ---- */
 
-static bool is_wanted(const struct subscriber *w, struct slice name) {
+static bool is_wanted(const struct follower *w, struct slice name) {
     const struct wire_name *patterns = w->what->jobs.at;
     struct slice own = lineout_short_name(name);
     char text[WIRE_TARGET_MAX + 1], pattern[WIRE_TARGET_MAX + 1];
@@ -87,15 +87,15 @@ static bool is_wanted(const struct subscriber *w, struct slice name) {
 }
 
 /* An attempt is followed when the one before it has been shown. */
-static void source_wants(struct subscriber *w, uint32_t i) {
+static void source_wants(struct follower *w, uint32_t i) {
     const struct source *s = source_at(w, i);
     if (w->phase == LISTING || s->is_over || s->request != 0) return;
     if (w->phase == LIVE && s->before != 0 && !source_at(w, s->before - 1)->is_over) return;
     u32vec_push(&w->to_ask, i);
 }
 
-static enum err source_add(struct subscriber *w, uint32_t job, uint32_t attempt) {
-    struct job *j = job_at(w, job);
+static enum err source_add(struct follower *w, uint32_t job, uint32_t attempt) {
+    struct followed_job *j = job_at(w, job);
     if (w->sources.count == FOLLOW_ATTEMPTS_MAX)
         return cli_refuse(w->c, ERR_LIMIT, "more than %u attempts are too many for one view: say which with --job",
                           FOLLOW_ATTEMPTS_MAX);
@@ -111,18 +111,18 @@ static enum err source_add(struct subscriber *w, uint32_t job, uint32_t attempt)
 }
 
 /* The job has had so many attempts: those that are new get a source. */
-static enum err job_note(struct subscriber *w, struct slice name, uint32_t attempts) {
+static enum err job_note(struct follower *w, struct slice name, uint32_t attempts) {
     enum err e = ERR_OK;
     uint32_t found = index_get(&w->by_name, name, name_of, w);
     if (found == 0 && !is_wanted(w, name)) return ERR_OK;
     if (found == 0) {
-        struct job *j = vec_push(&w->jobs);
+        struct followed_job *j = vec_push(&w->jobs);
         j->name = arena_slice(&w->c->arena, name);
         found = w->jobs.count;
         index_put(&w->by_name, j->name, found);
         lineout_room(&w->out, j->name);
     }
-    struct job *j = job_at(w, found - 1);
+    struct followed_job *j = job_at(w, found - 1);
     while (e == ERR_OK && j->attempts < attempts) {
         uint32_t attempt = ++j->attempts;
         if (w->what->attempt == 0 || w->what->attempt == attempt) e = source_add(w, found - 1, attempt);
@@ -132,28 +132,28 @@ static enum err job_note(struct subscriber *w, struct slice name, uint32_t attem
 
 /* ---- lines ---- */
 
-static struct lineout_from from_of(const struct subscriber *w, const struct source *s) {
+static struct lineout_from from_of(const struct follower *w, const struct source *s) {
     return (struct lineout_from){job_at(w, s->job)->name, s->job, s->attempt};
 }
 
-static void note(struct subscriber *w, const struct source *s, const char *text) {
+static void note(struct follower *w, const struct source *s, const char *text) {
     struct lineout_from from = from_of(w, s);
     lineout_note(&w->out, &from, text);
 }
 
 struct sink {
-    struct subscriber *w;
+    struct follower *w;
     struct source *s;
 };
 
-static void announce(struct subscriber *w, struct source *s) {
+static void announce(struct follower *w, struct source *s) {
     char text[32];
     snprintf(text, sizeof text, "attempt %u", s->attempt);
     if (s->attempt > 1 && !s->is_announced) note(w, s, text);
     s->is_announced = true;
 }
 
-static void print_line(struct subscriber *w, struct source *s, const struct lineout_line *line) {
+static void print_line(struct follower *w, struct source *s, const struct lineout_line *line) {
     if (line->time_ms < w->what->since_ms) return;
     struct lineout_from from = from_of(w, s);
     announce(w, s);
@@ -173,7 +173,7 @@ static void keep_line(void *ctx, const struct lineout_line *line) {
 }
 
 /* The next line of the source joins the merge. */
-static void offer_line(struct subscriber *w, uint32_t i) {
+static void offer_line(struct follower *w, uint32_t i) {
     struct source *s = source_at(w, i);
     if (s->line_next < s->lines.count) {
         const struct lineout_line *line = vec_at(&s->lines, s->line_next);
@@ -185,7 +185,7 @@ static void offer_line(struct subscriber *w, uint32_t i) {
     if (!s->at_end) source_wants(w, i);
 }
 
-static void source_data(struct subscriber *w, uint32_t i, const struct wire_log_data *m, bool is_last) {
+static void source_data(struct follower *w, uint32_t i, const struct wire_log_data *m, bool is_last) {
     struct source *s = source_at(w, i);
     struct sink sink = {w, s};
     const struct wire_log_piece *pieces = m->pieces.at;
@@ -205,7 +205,7 @@ static void source_data(struct subscriber *w, uint32_t i, const struct wire_log_
     if (w->phase == LIVE && s->after != 0) source_wants(w, s->after - 1);
 }
 
-static void print_merged(struct subscriber *w) {
+static void print_merged(struct follower *w) {
     while (w->asked == 0 && w->to_ask.count == 0 && heap_top(&w->next_lines) != NULL) {
         uint32_t i = (uint32_t)heap_pop(&w->next_lines).ref;
         struct source *s = source_at(w, i);
@@ -216,7 +216,7 @@ static void print_merged(struct subscriber *w) {
 
 /* ---- asking ---- */
 
-static enum err ask_source(struct subscriber *w, uint32_t i) {
+static enum err ask_source(struct follower *w, uint32_t i) {
     struct source *s = source_at(w, i);
     uint64_t share = MERGE_BYTES_MAX / w->sources.count;
     struct wire_logs m = {.job = job_at(w, s->job)->name,
@@ -232,20 +232,20 @@ static enum err ask_source(struct subscriber *w, uint32_t i) {
     return ERR_OK;
 }
 
-static enum err ask_sources(struct subscriber *w) {
+static enum err ask_sources(struct follower *w) {
     uint32_t most = w->phase == LIVE ? LIVE_MAX : ASKED_MAX;
     enum err e = ERR_OK;
     while (e == ERR_OK && w->asked < most && w->to_ask.count > 0) e = ask_source(w, w->to_ask.at[--w->to_ask.count]);
     return e;
 }
 
-static enum err ask_list(struct subscriber *w) {
+static enum err ask_list(struct follower *w) {
     struct wire_get m = {.target = w->what->target, .details = true};
     w->is_listed_last = w->is_over;
     return client_send(&w->c->client, WIRE_GET, &m, &w->list_request, w->c->why);
 }
 
-static enum err begin(struct subscriber *w) {
+static enum err begin(struct follower *w) {
     struct wire_name name = {w->what->target};
     struct wire_subscribe events = {.targets = {&name, 1}};
     struct wire_wait wait = {.targets = {&name, 1}};
@@ -259,7 +259,7 @@ static enum err begin(struct subscriber *w) {
 
 /* ---- frames ---- */
 
-static enum err hear_list(struct subscriber *w, const struct client_frame *f) {
+static enum err hear_list(struct follower *w, const struct client_frame *f) {
     const struct wire_got *m = f->message;
     const struct wire_job_view *jobs = m->jobs.at;
     enum err e = ERR_OK;
@@ -274,7 +274,7 @@ static enum err hear_list(struct subscriber *w, const struct client_frame *f) {
     return e;
 }
 
-static enum err hear_events(struct subscriber *w, const struct wire_events *m) {
+static enum err hear_events(struct follower *w, const struct wire_events *m) {
     const struct wire_event *events = m->events.at;
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < m->events.count; i++)
@@ -283,7 +283,7 @@ static enum err hear_events(struct subscriber *w, const struct wire_events *m) {
     return e;
 }
 
-static enum err hear_end(struct subscriber *w, const struct client_frame *f) {
+static enum err hear_end(struct follower *w, const struct client_frame *f) {
     const struct wire_waited *m = f->message;
     const struct wire_job_view *over = m->over.at;
     for (uint32_t i = 0; i < m->over.count; i++)
@@ -294,7 +294,7 @@ static enum err hear_end(struct subscriber *w, const struct client_frame *f) {
 }
 
 /* What cannot be read is over, as far as we are concerned. */
-static void source_refused(struct subscriber *w, uint32_t i, enum err e) {
+static void source_refused(struct follower *w, uint32_t i, enum err e) {
     struct source *s = source_at(w, i);
     s->request = 0;
     w->asked--;
@@ -308,7 +308,7 @@ static void source_refused(struct subscriber *w, uint32_t i, enum err e) {
     if (s->after != 0) source_wants(w, s->after - 1);
 }
 
-static enum err hear(struct subscriber *w, const struct client_frame *f) {
+static enum err hear(struct follower *w, const struct client_frame *f) {
     enum err e = client_refusal(f, w->c->why);
     uint32_t source = map_get(&w->by_request, f->request);
     if (source != 0 && e != ERR_OK) {
@@ -332,7 +332,7 @@ static void nap(int ms) {
 }
 
 /* The server went away: it is waited for, and everything asked again from where it was. */
-static enum err come_back(struct subscriber *w) {
+static enum err come_back(struct follower *w) {
     enum err e = ERR_UNKNOWN;
     fflush(stdout);
     if (!w->c->json) fprintf(stderr, "reeve: the server is away; waiting for it\n");
@@ -350,12 +350,12 @@ static enum err come_back(struct subscriber *w) {
     return begin(w);
 }
 
-static bool is_idle(const struct subscriber *w) {
+static bool is_idle(const struct follower *w) {
     return w->asked == 0 && w->to_ask.count == 0 && w->list_request == 0;
 }
 
 /* True: all has been said. */
-static bool step(struct subscriber *w) {
+static bool step(struct follower *w) {
     print_merged(w);
     if (w->phase == CATCHING_UP && is_idle(w) && heap_top(&w->next_lines) == NULL) {
         if (!w->what->live) return true;
@@ -365,7 +365,7 @@ static bool step(struct subscriber *w) {
     return w->phase == LIVE && is_idle(w) && w->is_over && w->is_listed_last;
 }
 
-static enum err run(struct subscriber *w) {
+static enum err run(struct follower *w) {
     enum err e = begin(w);
     while (e == ERR_OK && !step(w)) {
         struct client_frame f;
@@ -382,8 +382,8 @@ static enum err run(struct subscriber *w) {
 }
 
 enum err follow_target(struct cli *c, const struct follow_what *what) {
-    struct subscriber w = {.c = c, .what = what, .out = {.cli = c, .plain = what->plain, .times = what->times}};
-    vec_init(&w.jobs, sizeof(struct job));
+    struct follower w = {.c = c, .what = what, .out = {.cli = c, .plain = what->plain, .times = what->times}};
+    vec_init(&w.jobs, sizeof(struct followed_job));
     vec_init(&w.sources, sizeof(struct source));
     index_init(&w.by_name);
     map_init(&w.by_request);

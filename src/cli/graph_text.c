@@ -7,20 +7,20 @@
 
 #define ASKED_MAX 256u /* jobs asked about at a time */
 
-void graph_init(struct graph *g, struct cli *c) {
-    *g = (struct graph){.c = c};
-    vec_init(&g->jobs, sizeof(struct graph_job));
+void graph_init(struct graph_text *g, struct cli *c) {
+    *g = (struct graph_text){.c = c};
+    vec_init(&g->jobs, sizeof(struct graph_text_job));
     index_init(&g->by_name);
     arena_init(&g->arena, 65536, (size_t)1 << 30);
 }
 
-void graph_fini(struct graph *g) {
+void graph_fini(struct graph_text *g) {
     arena_fini(&g->arena);
     index_fini(&g->by_name);
     vec_fini(&g->jobs);
 }
 
-static struct graph_job *job_at(const struct graph *g, uint32_t i) {
+static struct graph_text_job *job_at(const struct graph_text *g, uint32_t i) {
     return vec_at(&g->jobs, i);
 }
 
@@ -28,48 +28,48 @@ static struct slice name_of(const void *ctx, uint32_t value) {
     return job_at(ctx, value - 1)->name;
 }
 
-static uint32_t find(const struct graph *g, struct slice name) {
+static uint32_t find(const struct graph_text *g, struct slice name) {
     return index_get(&g->by_name, name, name_of, g);
 }
 
 /* ---- what is known ---- */
 
 /* States are few: the words of the table are used where it has them, so that changes take no memory. */
-static struct slice word(struct graph *g, struct slice state) {
+static struct slice word(struct graph_text *g, struct slice state) {
     struct slice known = out_state_word(state);
     return known.len > 0 ? known : arena_slice(&g->arena, state);
 }
 
-static enum err note_job(struct graph *g, const struct wire_job_view *v) {
+static enum err note_job(struct graph_text *g, const struct wire_job_view *v) {
     struct slice name = lineout_short_name(v->job);
     uint32_t i = find(g, name);
     if (i == 0) {
         if (g->jobs.count == GRAPH_JOBS_MAX)
             return cli_refuse(g->c, ERR_LIMIT, "a flow of more than %u jobs is no picture: see `reeve ls`",
                               GRAPH_JOBS_MAX);
-        struct graph_job *j = vec_push(&g->jobs);
+        struct graph_text_job *j = vec_push(&g->jobs);
         j->name = arena_slice(&g->arena, name);
         i = g->jobs.count;
         index_put(&g->by_name, j->name, i);
     }
-    struct graph_job *j = job_at(g, i - 1);
+    struct graph_text_job *j = job_at(g, i - 1);
     j->state = word(g, v->state);
     j->cause = arena_slice(&g->arena, v->cause);
     j->attempt = v->attempt;
     return ERR_OK;
 }
 
-bool graph_change(struct graph *g, const struct wire_event *event) {
+bool graph_change(struct graph_text *g, const struct wire_event *event) {
     uint32_t i = find(g, lineout_short_name(event->target));
     if (i == 0) return false;
-    struct graph_job *j = job_at(g, i - 1);
+    struct graph_text_job *j = job_at(g, i - 1);
     j->state = word(g, event->to);
     if (!slice_eq(j->cause, event->cause)) j->cause = arena_slice(&g->arena, event->cause);
     if (event->attempt > 0) j->attempt = event->attempt;
     return true;
 }
 
-static enum err load_jobs(struct graph *g, struct slice target) {
+static enum err load_jobs(struct graph_text *g, struct slice target) {
     struct cli *c = g->c;
     struct client_frame f;
     struct wire_get m = {.target = target, .details = true};
@@ -88,12 +88,12 @@ static enum err load_jobs(struct graph *g, struct slice target) {
     return e;
 }
 
-static void note_parents(struct graph *g, const struct wire_job_view *v) {
+static void note_parents(struct graph_text *g, const struct wire_job_view *v) {
     const struct wire_name *names = v->parents.at;
     uint32_t i = find(g, lineout_short_name(v->job));
     if (g->prints_json) out_json(&wire_job_view_desc, v);
     if (i == 0) return;
-    struct graph_job *j = job_at(g, i - 1);
+    struct graph_text_job *j = job_at(g, i - 1);
     j->parents = ARENA_ARRAY(&g->arena, uint32_t, v->parents.count + 1);
     j->parent_count = 0;
     j->is_known = true;
@@ -104,7 +104,7 @@ static void note_parents(struct graph *g, const struct wire_job_view *v) {
 }
 
 /* Parents come with one job at a time; many are asked about at once. */
-static enum err load_parents(struct graph *g) {
+static enum err load_parents(struct graph_text *g) {
     struct cli *c = g->c;
     uint32_t asked = 0, next = 0, request = 0, first = c->client.request_last;
     enum err e = ERR_OK;
@@ -130,13 +130,13 @@ static enum err load_parents(struct graph *g) {
 }
 
 /* Ordinals rise along the edges, so one pass is enough. */
-static void arrange(struct graph *g) {
+static void arrange(struct graph_text *g) {
     struct arena scratch;
     arena_init(&scratch, 65536, (size_t)64 << 20);
     uint32_t *last = ARENA_ARRAY(&scratch, uint32_t, g->jobs.count + 1);
     g->root_first = g->layer_count = 0;
     for (uint32_t i = 0; i < g->jobs.count; i++) {
-        struct graph_job *j = job_at(g, i);
+        struct graph_text_job *j = job_at(g, i);
         j->under = j->first = j->next = j->layer = 0;
         for (uint32_t k = 0; k < j->parent_count; k++) {
             uint32_t p = j->parents[k];
@@ -156,7 +156,7 @@ static void arrange(struct graph *g) {
     arena_fini(&scratch);
 }
 
-enum err graph_load(struct graph *g, struct slice target) {
+enum err graph_load(struct graph_text *g, struct slice target) {
     enum err e = load_jobs(g, target);
     if (e == ERR_OK) e = load_parents(g);
     if (e == ERR_OK) arrange(g);
@@ -176,8 +176,8 @@ static void put(const struct graph_pen *pen, enum out_colour colour, const char 
     pen->put(pen->ctx, colour, slice_str(text));
 }
 
-static void draw_job(const struct graph *g, const struct graph_pen *pen, const struct graph_job *j, struct slice lead,
-                     bool is_last) {
+static void draw_job(const struct graph_text *g, const struct graph_pen *pen, const struct graph_text_job *j,
+                     struct slice lead, bool is_last) {
     pen->put(pen->ctx, OUT_GREY, lead);
     if (j->under != 0) put(pen, OUT_GREY, "%s", is_last ? "└─ " : "├─ ");
     put(pen, out_state_colour(j->state), "%s %.*s", out_state_sign(j->state), SLICE_FMT(j->name));
@@ -193,12 +193,12 @@ static void draw_job(const struct graph *g, const struct graph_pen *pen, const s
 }
 
 /* Depth first without recursion: the way down is in `under`, and what stands left of a line is the way. */
-void graph_draw_tree(const struct graph *g, const struct graph_pen *pen) {
+void graph_draw_tree(const struct graph_text *g, const struct graph_pen *pen) {
     struct buf lead;
     buf_init(&lead, 1u << 20);
     uint32_t at = g->root_first;
     while (at != 0) {
-        const struct graph_job *j = job_at(g, at - 1);
+        const struct graph_text_job *j = job_at(g, at - 1);
         bool is_last = j->next == 0;
         draw_job(g, pen, j, buf_slice(&lead), is_last);
         if (j->first != 0) {
@@ -218,19 +218,19 @@ void graph_draw_tree(const struct graph *g, const struct graph_pen *pen) {
     buf_fini(&lead);
 }
 
-struct tally {
+struct graph_tally {
     uint32_t by_state[OUT_STATES_MAX];
     uint32_t total, over;
 };
 
-static void count(struct tally *t, const struct graph_job *j) {
+static void count(struct graph_tally *t, const struct graph_text_job *j) {
     uint32_t i = out_state_number(j->state);
     if (i < OUT_STATES_MAX) t->by_state[i]++;
     t->over += out_state_is_end(j->state);
     t->total++;
 }
 
-static void draw_tally(const struct graph_pen *pen, const struct tally *t, bool words) {
+static void draw_tally(const struct graph_pen *pen, const struct graph_tally *t, bool words) {
     for (uint32_t i = 0; i < OUT_STATES_MAX; i++) {
         if (t->by_state[i] == 0) continue;
         struct slice state = out_state_at(i);
@@ -239,20 +239,20 @@ static void draw_tally(const struct graph_pen *pen, const struct tally *t, bool 
     }
 }
 
-static void draw_bar(const struct graph_pen *pen, const struct tally *t, uint32_t width) {
+static void draw_bar(const struct graph_pen *pen, const struct graph_tally *t, uint32_t width) {
     uint32_t filled = t->total > 0 ? (uint32_t)((uint64_t)width * t->over / t->total) : 0;
     for (uint32_t i = 0; i < width; i++) put(pen, i < filled ? OUT_GREEN : OUT_GREY, "%s", i < filled ? "━" : "─");
     put(pen, OUT_PLAIN, " %u/%u  ", t->over, t->total);
 }
 
-void graph_draw_layers(const struct graph *g, uint32_t lines, const struct graph_pen *pen) {
+void graph_draw_layers(const struct graph_text *g, uint32_t lines, const struct graph_pen *pen) {
     uint32_t step = lines > 0 ? (g->layer_count + lines - 1) / lines : 1;
     for (uint32_t from = 0; from < g->layer_count; from += step) {
-        struct tally t = {0};
-        const struct graph_job *some = NULL;
+        struct graph_tally t = {0};
+        const struct graph_text_job *some = NULL;
         uint32_t to = from + step < g->layer_count ? from + step : g->layer_count;
         for (uint32_t i = 0; i < g->jobs.count; i++) {
-            const struct graph_job *j = job_at(g, i);
+            const struct graph_text_job *j = job_at(g, i);
             if (j->layer < from || j->layer >= to) continue;
             if (some == NULL) some = j;
             count(&t, j);
@@ -268,8 +268,8 @@ void graph_draw_layers(const struct graph *g, uint32_t lines, const struct graph
     }
 }
 
-void graph_draw_legend(const struct graph *g, const struct graph_pen *pen) {
-    struct tally t = {0};
+void graph_draw_legend(const struct graph_text *g, const struct graph_pen *pen) {
+    struct graph_tally t = {0};
     for (uint32_t i = 0; i < g->jobs.count; i++) count(&t, job_at(g, i));
     draw_bar(pen, &t, 16);
     draw_tally(pen, &t, true);

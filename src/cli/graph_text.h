@@ -13,7 +13,7 @@
 
 #define GRAPH_JOBS_MAX 5000u /* more is no picture */
 
-struct graph_job {
+struct graph_text_job {
     struct slice name; /* without the flow */
     struct slice state, cause;
     uint32_t attempt;
@@ -25,10 +25,10 @@ struct graph_job {
     uint32_t first, next; /* children that hang under it, position + 1 */
 };
 
-struct graph {
+struct graph_text {
     struct cli *c;
     struct slice flow, name;
-    struct vec jobs; /* struct graph_job */
+    struct vec jobs; /* struct graph_text_job */
     struct index by_name;
     struct arena arena;
     uint32_t root_first; /* those under none */
@@ -43,16 +43,16 @@ struct graph_pen {
     void *ctx;
 };
 
-void graph_init(struct graph *g, struct cli *c);
-void graph_fini(struct graph *g);
+void graph_init(struct graph_text *g, struct cli *c);
+void graph_fini(struct graph_text *g);
 /* Asks for the flow and for all that is not known of it yet; answers to other requests are dropped meanwhile. */
-CHECKED enum err graph_load(struct graph *g, struct slice target);
+CHECKED enum err graph_load(struct graph_text *g, struct slice target);
 /* A job has changed; false: it is not known. */
-bool graph_change(struct graph *g, const struct wire_event *event);
+bool graph_change(struct graph_text *g, const struct wire_event *event);
 
-void graph_draw_tree(const struct graph *g, const struct graph_pen *pen);                /* a line per job */
-void graph_draw_layers(const struct graph *g, uint32_t lines, const struct graph_pen *pen); /* so many at most */
+void graph_draw_tree(const struct graph_text *g, const struct graph_pen *pen);                   /* a line per job */
+void graph_draw_layers(const struct graph_text *g, uint32_t lines, const struct graph_pen *pen); /* so many at most */
 /* How many jobs are in which state: the legend, on one line. */
-void graph_draw_legend(const struct graph *g, const struct graph_pen *pen);
+void graph_draw_legend(const struct graph_text *g, const struct graph_pen *pen);
 
 #endif

@@ -243,7 +243,7 @@ static void fit(struct shell *s) {
 
 static enum edit_event next_event(struct shell *s) {
     uint8_t bytes[128];
-    struct key key;
+    struct key_press key;
     bool ignored = false, came = false;
     while (!keys_take(&s->keys, !came && s->keys.len > 0, &key)) {
         came = tty_wait(-1, s->keys.len > 0 ? ESCAPE_MS : -1, &ignored);

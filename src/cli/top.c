@@ -137,7 +137,7 @@ static void show(struct top *t) {
 
 static enum err take_keys(struct top *t, bool came) {
     uint8_t bytes[128];
-    struct key key;
+    struct key_press key;
     enum err e = ERR_OK;
     if (came) {
         size_t n = tty_read(bytes, sizeof bytes);

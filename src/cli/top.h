@@ -154,7 +154,7 @@ void top_rows_help(struct top_view *v);
 /* top_draw.c */
 void top_draw(struct top *t);
 /* top_keys.c */
-CHECKED enum err top_key(struct top *t, const struct key *key);
+CHECKED enum err top_key(struct top *t, const struct key_press *key);
 /* top.c */
 CHECKED enum err top_act(struct top *t); /* sends the action that was agreed to */
 int64_t top_now_ms(const struct top *t); /* monotonic */

@@ -9,7 +9,7 @@
 #define LABEL_WIDTH 14u
 #define FLEX_LEAST 12u /* with less, other columns go */
 
-struct column {
+struct top_column {
     const char *title;
     uint8_t most; /* cells; 0 = all that is left */
     uint8_t drop; /* where there is no room, the highest goes first; 0 = never */
@@ -24,7 +24,7 @@ struct column {
         }                                                                                                \
     }
 
-static const struct column columns[TOP_JOBS + 1][TOP_COLUMNS_MAX] = {
+static const struct top_column columns[TOP_JOBS + 1][TOP_COLUMNS_MAX] = {
     [TOP_FLOWS] = {{"FLOW", 12, 0, false, false},
                    {"NAME", 0, 0, false, false},
                    {"STATE", 13, 0, false, false},
@@ -198,7 +198,7 @@ static uint32_t total(const struct layout *l) {
 
 /* Each column as wide as it must be; the one without a limit takes the rest. */
 static struct layout arrange(const struct top *t, const struct top_view *v, const uint32_t *list, uint32_t count) {
-    const struct column *table = columns[v->kind];
+    const struct top_column *table = columns[v->kind];
     struct layout l = {.count = 0};
     uint32_t flex = 0;
     for (; l.count < TOP_COLUMNS_MAX && table[l.count].title != NULL; l.count++) {
@@ -241,7 +241,7 @@ static void draw_row(struct top *t, const struct top_view *v, const struct layou
                      const struct top_row *r, bool is_selected) {
     uint32_t col = 1;
     for (uint32_t i = 0; i < l->count; i++) {
-        const struct column *c = &columns[v->kind][i];
+        const struct top_column *c = &columns[v->kind][i];
         uint32_t width = l->width[i];
         if (width == 0) continue;
         uint8_t style = is_selected ? SCREEN_BOLD : r->style[i];
@@ -258,7 +258,7 @@ static void draw_row(struct top *t, const struct top_view *v, const struct layou
 static void draw_titles(struct top *t, const struct top_view *v, const struct layout *l) {
     uint32_t col = 1;
     for (uint32_t i = 0; i < l->count; i++) {
-        const struct column *c = &columns[v->kind][i];
+        const struct top_column *c = &columns[v->kind][i];
         uint32_t len = (uint32_t)strlen(c->title), width = l->width[i];
         if (width == 0) continue;
         (void)put(t, VIEW_ROW, col + (c->is_right && len < width ? width - len : 0), SCREEN_GREY, c->title);

@@ -93,7 +93,7 @@ static void key_decide(struct top *t, bool is_yes) {
     }
 }
 
-static enum err confirm_key(struct top *t, const struct key *key) {
+static enum err confirm_key(struct top *t, const struct key_press *key) {
     t->is_confirming = false;
     if (key->kind != KEY_TEXT || (key->code != 'y' && key->code != 'Y')) return ERR_OK;
     if (top_view(t)->kind == TOP_ASK) top_pop(t);
@@ -137,7 +137,7 @@ static void go_to_pane(struct top *t, uint32_t pane) {
     t->panes[t->pane].is_dirty = true;
 }
 
-static void filter_key(struct top *t, const struct key *key) {
+static void filter_key(struct top *t, const struct key_press *key) {
     struct top_view *v = top_view(t);
     enum edit_event event = edit_key(&t->filter, key);
     if (event == EDIT_INTERRUPTED || key->kind == KEY_ESCAPE) {
@@ -177,7 +177,7 @@ static void text_key(struct top *t, uint32_t code) {
     }
 }
 
-enum err top_key(struct top *t, const struct key *key) {
+enum err top_key(struct top *t, const struct key_press *key) {
     int64_t page = t->screen.rows > 10 ? t->screen.rows - 8 : 1;
     t->is_stale = true;
     t->message[0] = 0;

@@ -1,6 +1,7 @@
 /* top_rows.c: what the server says, as rows of `reeve top`. Columns are those of the table in top_draw.c. */
 #include <stdio.h>
 
+#include "hex.h"
 #include "top.h"
 
 #define JOB_LINES_MAX 10u /* of its output beside everything else about a job */
@@ -315,7 +316,7 @@ void top_rows_log(struct top_view *v, enum top_kind kind, const struct wire_log_
 void top_rows_ask(struct top_view *v, const struct top_row *question) {
     struct top_part *p = &v->parts[TOP_PART_MAIN];
     char hash[80] = {0};
-    for (size_t i = 0; i < question->hash.len && i < 32; i++) snprintf(hash + i * 2, 3, "%02x", question->hash.ptr[i]);
+    if (question->hash.len <= 32) hex_write(question->hash, hash);
     top_part_clear(p);
     line(p, "job", SCREEN_BOLD, question->id);
     run_lines(p, question->body);

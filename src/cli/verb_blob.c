@@ -5,14 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hex.h"
 #include "out.h"
 #include "verbs.h"
 
 #define PART_BYTES (1u << 20)
-
-static void hex(const uint8_t *bytes, size_t len, char *out) {
-    for (size_t i = 0; i < len; i++) snprintf(out + i * 2, 3, "%02x", bytes[i]);
-}
 
 enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret) {
     uint8_t *hash = arena_alloc(&c->arena, DIGEST_BYTES);
@@ -40,7 +37,7 @@ static enum err state_of(struct cli *c, enum wire_op op, const void *m, struct w
 /* ---- putting ---- */
 
 /* Where the bytes come from: memory, or a file of which only a part is held at a time. */
-struct source {
+struct blob_source {
     const char *path; /* for people */
     int fd;           /* -1: memory */
     struct slice rest;
@@ -49,7 +46,7 @@ struct source {
 };
 
 /* The next part; empty at the end. What is read is hashed on the way. */
-static enum err source_next(struct cli *c, struct source *s, struct slice *ret) {
+static enum err source_next(struct cli *c, struct blob_source *s, struct slice *ret) {
     size_t len = 0;
     if (s->fd < 0) {
         *ret = slice_of(s->rest.ptr, s->rest.len < PART_BYTES ? s->rest.len : PART_BYTES);
@@ -68,17 +65,17 @@ static enum err source_next(struct cli *c, struct source *s, struct slice *ret) 
     return ERR_OK;
 }
 
-static void source_hash_begin(struct cli *c, struct source *s) {
+static void source_hash_begin(struct cli *c, struct blob_source *s) {
     s->run = c->world->hasher->begin(c->world->hasher);
 }
 
-static void source_hash_end(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES]) {
+static void source_hash_end(struct cli *c, struct blob_source *s, uint8_t hash[DIGEST_BYTES]) {
     c->world->hasher->end(s->run, hash);
     s->run = NULL;
 }
 
 /* Sends all of it; `begin` may say the hash already, and then nothing is sent that the server has. */
-static enum err put_parts(struct cli *c, struct source *s, const struct wire_blob_begin *begin,
+static enum err put_parts(struct cli *c, struct blob_source *s, const struct wire_blob_begin *begin,
                           uint8_t hash[DIGEST_BYTES], uint64_t *ret_bytes) {
     struct wire_blob_state state;
     struct slice part = {0};
@@ -108,7 +105,7 @@ static enum err put_parts(struct cli *c, struct source *s, const struct wire_blo
 enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
     uint8_t *hash = arena_alloc(&c->arena, DIGEST_BYTES);
     uint64_t sent = 0;
-    struct source s = {.path = "memory", .fd = -1, .rest = bytes};
+    struct blob_source s = {.path = "memory", .fd = -1, .rest = bytes};
     c->world->hasher->whole(c->world->hasher, bytes, hash);
     struct wire_blob_begin begin = {.hash = slice_of(hash, DIGEST_BYTES), .bytes = bytes.len};
     enum err e = put_parts(c, &s, &begin, hash, &sent);
@@ -117,7 +114,8 @@ enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
 }
 
 /* A file that can be read twice is hashed first: what the server has is not sent again. */
-static enum err hash_first(struct cli *c, struct source *s, uint8_t hash[DIGEST_BYTES], struct wire_blob_begin *ret) {
+static enum err hash_first(struct cli *c, struct blob_source *s, uint8_t hash[DIGEST_BYTES],
+                           struct wire_blob_begin *ret) {
     struct slice part = {0};
     struct stat st;
     enum err e = ERR_OK;
@@ -174,7 +172,7 @@ enum err verb_blob_rm(struct cli *c) {
 
 enum err verb_blob_put(struct cli *c) {
     bool is_stdin = strcmp(c->args[0], "-") == 0;
-    struct source s = {.path = is_stdin ? "standard input" : c->args[0]};
+    struct blob_source s = {.path = is_stdin ? "standard input" : c->args[0]};
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
     struct wire_blob_begin begin = {0};
@@ -187,7 +185,7 @@ enum err verb_blob_put(struct cli *c) {
     if (e == ERR_OK) e = put_parts(c, &s, &begin, hash, &bytes);
     if (!is_stdin) close(s.fd);
     if (e != ERR_OK) return e;
-    hex(hash, sizeof hash, text);
+    hex_write(slice_of(hash, sizeof hash), text);
     e = keep(c, text, s.path);
     if (e != ERR_OK) return e;
     if (c->json)
@@ -251,7 +249,7 @@ static void list_artifacts(struct cli *c, const struct wire_job_view *job) {
     for (uint32_t i = 0; i < job->artifacts.count; i++) {
         if (c->json) out_json(&wire_kept_desc, &files[i]);
         if (c->json || files[i].hash.len != DIGEST_BYTES) continue;
-        hex(files[i].hash.ptr, files[i].hash.len, hash);
+        hex_write(files[i].hash, hash);
         out_cell(&t, OUT_PLAIN, "%.*s", SLICE_FMT(files[i].name));
         out_cell(&t, OUT_PLAIN, "%s", out_bytes(files[i].bytes, size));
         out_cell(&t, OUT_PLAIN, "%s", hash);
@@ -299,7 +297,7 @@ enum err verb_blob_ls(struct cli *c) {
         for (uint32_t i = 0; i < page->blobs.count; i++) {
             if (c->json) out_json(&wire_blob_view_desc, &list[i]);
             if (c->json || list[i].hash.len != DIGEST_BYTES) continue;
-            hex(list[i].hash.ptr, list[i].hash.len, hash);
+            hex_write(list[i].hash, hash);
             out_cell(&t, OUT_PLAIN, "%s", hash);
             out_cell(&t, OUT_PLAIN, "%s", out_bytes(list[i].bytes, size));
         }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "hex.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -162,10 +163,6 @@ static enum err list_questions(struct cli *c) {
     return e;
 }
 
-static void hex(struct slice bytes, char *out) {
-    for (size_t i = 0; i < bytes.len; i++) snprintf(out + i * 2, 3, "%02x", bytes.ptr[i]);
-}
-
 struct wanted {
     uint64_t question;
     struct wire_question_view view;
@@ -185,7 +182,7 @@ static void show_question(struct cli *c, const struct wire_question_view *v) {
     struct wire_run run;
     char hash[72] = {0};
     decode_run(c, v, &run);
-    if (v->hash.len <= 32) hex(v->hash, hash);
+    if (v->hash.len <= 32) hex_write(v->hash, hash);
     out_say(stderr, "%.*s waits for: %.*s", SLICE_FMT(v->job), SLICE_FMT(v->gate));
     if (run.message.len > 0) fputs("  asks     ", stderr), out_clean(stderr, run.message), fputs("\n", stderr);
     if (run.shell.len > 0) fputs("  runs     ", stderr), out_clean(stderr, run.shell), fputs("\n", stderr);
@@ -233,7 +230,7 @@ enum err verb_approve(struct cli *c) {
     if (c->arg_count == 0) return list_questions(c);
     enum err e = question_of(c, &w);
     if (e != ERR_OK) return e;
-    if (w.view.hash.len <= 32) hex(w.view.hash, hash);
+    if (w.view.hash.len <= 32) hex_write(w.view.hash, hash);
     if (given != NULL && strncmp(given, hash, strlen(given)) != 0)
         return cli_refuse(c, ERR_STALE, "it is about %s by now, not %s", hash, given);
     bool ask = yes && given == NULL && cli_flag(c, "yes") == NULL;

@@ -141,7 +141,7 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
 
 /* ---- watching ---- */
 
-struct deployed {
+struct deploy_progress {
     struct slice name;
     uint32_t version;      /* that this flow deploys; 0 = it has not come to that */
     char said[TEXT_BYTES]; /* the last line about it */
@@ -151,11 +151,11 @@ struct deployed {
 struct deploying {
     struct cli *c;
     struct slice flow;
-    struct deployed *list;
+    struct deploy_progress *list;
     uint32_t count;
 };
 
-static void say(struct deploying *d, struct deployed *s, const struct wire_service_view *v) {
+static void say(struct deploying *d, struct deploy_progress *s, const struct wire_service_view *v) {
     char line[TEXT_BYTES];
     snprintf(s->why, sizeof s->why, "%.*s", SLICE_FMT(v->text));
     if (v->healthy)
@@ -206,7 +206,8 @@ static enum err watch(struct deploying *d, bool *ret_good) {
 
 /* ---- the end ---- */
 
-static const struct deployed *deployed_by(const struct deploying *d, const struct wire_flow *flow, struct slice job) {
+static const struct deploy_progress *deployed_by(const struct deploying *d, const struct wire_flow *flow,
+                                                 struct slice job) {
     const struct wire_job *jobs = flow->part.jobs.at;
     for (uint32_t i = 0; i < flow->part.jobs.count; i++)
         for (uint32_t k = 0; slice_eq(jobs[i].name, job) && k < d->count; k++)
@@ -214,7 +215,7 @@ static const struct deployed *deployed_by(const struct deploying *d, const struc
     return NULL;
 }
 
-static void json_failed(const struct deployed *s, const struct wire_job_view *v) {
+static void json_failed(const struct deploy_progress *s, const struct wire_job_view *v) {
     struct out_object o;
     out_object_begin(&o);
     if (s != NULL) json_key(&o.json, "name"), json_text(&o.json, s->name);
@@ -229,7 +230,7 @@ static void say_failed(struct cli *c, const struct deploying *d, const struct wi
                        const struct wire_job_view *v) {
     const uint8_t *slash = memchr(slice_data(v->job), '/', v->job.len);
     size_t before = slash != NULL ? (size_t)(slash - v->job.ptr) + 1 : 0;
-    const struct deployed *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
+    const struct deploy_progress *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
     if (c->json) {
         json_failed(s, v);
         return;
@@ -296,7 +297,7 @@ enum err verb_deploy(struct cli *c) {
     }
     struct deploying d = {.c = c,
                           .flow = arena_slice(&c->arena, got.flow),
-                          .list = ARENA_ARRAY(&c->arena, struct deployed, flow.part.jobs.count)};
+                          .list = ARENA_ARRAY(&c->arena, struct deploy_progress, flow.part.jobs.count)};
     const struct wire_job *jobs = flow.part.jobs.at;
     for (uint32_t i = 0; i < flow.part.jobs.count; i++)
         if (jobs[i].service.len > 0) d.list[d.count++].name = jobs[i].service;

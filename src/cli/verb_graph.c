@@ -46,9 +46,9 @@ static void draw_end(void *ctx) {
     v->col = 0;
 }
 
-struct watch {
+struct graph_watch {
     struct cli *c;
-    struct graph graph;
+    struct graph_text graph;
     struct screen screen;
     bool draws;                    /* else changes are told line by line */
     bool is_dirty, is_bad, is_new; /* new: something came that is not in the picture */
@@ -58,12 +58,12 @@ struct watch {
     int64_t drawn_ms;
 };
 
-static int64_t now_ms(const struct watch *w) {
+static int64_t now_ms(const struct graph_watch *w) {
     return w->c->world->clock->mono(w->c->world->clock).ms;
 }
 
 /* The head, the jobs or as many layers as there is room for, the legend. */
-static void draw(struct watch *w) {
+static void draw(struct graph_watch *w) {
     uint32_t rows = 0, cols = 0, jobs = w->graph.jobs.count;
     struct canvas canvas = {.screen = &w->screen};
     struct graph_pen pen = {draw_text, draw_end, &canvas};
@@ -98,7 +98,7 @@ static void draw(struct watch *w) {
 /* ---- watching ---- */
 
 /* The flow as it is now, and what happens from now on. */
-static enum err attach(struct watch *w) {
+static enum err attach(struct graph_watch *w) {
     struct cli *c = w->c;
     struct wire_name name = {slice_str(c->args[0])};
     struct wire_subscribe events = {.targets = {&name, 1}, .state_first = true};
@@ -115,7 +115,7 @@ static enum err attach(struct watch *w) {
     return e;
 }
 
-static enum err come_back(struct watch *w) {
+static enum err come_back(struct graph_watch *w) {
     struct timespec t = {0, AGAIN_MS * 1000000L};
     enum err e = ERR_UNKNOWN;
     client_close(&w->c->client);
@@ -130,7 +130,7 @@ static enum err come_back(struct watch *w) {
     return e == ERR_OK ? attach(w) : e;
 }
 
-static void tell(const struct watch *w, const struct wire_event *event) {
+static void tell(const struct graph_watch *w, const struct wire_event *event) {
     if (w->c->json) {
         out_json(&wire_event_desc, event);
     } else if (!w->draws) {
@@ -141,7 +141,7 @@ static void tell(const struct watch *w, const struct wire_event *event) {
     fflush(stdout);
 }
 
-static void hear_events(struct watch *w, const struct wire_events *m) {
+static void hear_events(struct graph_watch *w, const struct wire_events *m) {
     const struct wire_event *list = m->events.at;
     w->is_new |= m->gap;
     for (uint32_t i = 0; i < m->events.count; i++) {
@@ -153,7 +153,7 @@ static void hear_events(struct watch *w, const struct wire_events *m) {
 }
 
 /* Events of the end may come after it: the stream is ended, and with its last frame we have them. */
-static enum err hear_end(struct watch *w, const struct client_frame *f) {
+static enum err hear_end(struct graph_watch *w, const struct client_frame *f) {
     const struct wire_waited *m = f->message;
     const struct wire_job_view *over = m->over.at;
     struct wire_stop stop = {.request = w->events_request};
@@ -164,7 +164,7 @@ static enum err hear_end(struct watch *w, const struct client_frame *f) {
     return w->events_request == 0 ? ERR_OK : client_send(&w->c->client, WIRE_STOP, &stop, &ignored, w->c->why);
 }
 
-static enum err hear(struct watch *w, const struct client_frame *f) {
+static enum err hear(struct graph_watch *w, const struct client_frame *f) {
     enum err e = client_refusal(f, w->c->why);
     if (f->request == w->wait_request) return e == ERR_OK ? hear_end(w, f) : e;
     if (f->request != w->events_request || w->events_request == 0) return ERR_OK;
@@ -173,7 +173,7 @@ static enum err hear(struct watch *w, const struct client_frame *f) {
     return ERR_OK;
 }
 
-static enum err step(struct watch *w) {
+static enum err step(struct graph_watch *w) {
     int64_t due = w->drawn_ms + REDRAW_MS - now_ms(w);
     bool must_draw = w->draws && w->is_dirty;
     struct client_frame f;
@@ -189,7 +189,7 @@ static enum err step(struct watch *w) {
     return e == ERR_UNKNOWN ? come_back(w) : e;
 }
 
-static void finish(struct watch *w) {
+static void finish(struct graph_watch *w) {
     struct graph_pen paper = {print_text, print_end, w->c};
     if (w->draws) {
         draw(w);
@@ -201,7 +201,7 @@ static void finish(struct watch *w) {
 }
 
 static enum err watch(struct cli *c) {
-    struct watch w = {.c = c};
+    struct graph_watch w = {.c = c};
     graph_init(&w.graph, c);
     screen_init(&w.screen, true, c->colour);
     enum err e = attach(&w);
@@ -218,7 +218,7 @@ static enum err watch(struct cli *c) {
 /* ---- once ---- */
 
 enum err verb_graph(struct cli *c) {
-    struct graph g;
+    struct graph_text g;
     struct graph_pen paper = {print_text, print_end, c};
     if (cli_flag(c, "watch") != NULL) return watch(c);
     graph_init(&g, c);

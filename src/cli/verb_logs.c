@@ -50,12 +50,12 @@ void logs_print(struct cli *c, const struct wire_log_data *m, bool times) {
 }
 
 /* Following a service, one attempt comes after the other. */
-struct told {
+struct log_told {
     struct slice job;
     uint32_t attempt;
 };
 
-static void tell_attempt(struct cli *c, struct told *t, const struct wire_log_data *m) {
+static void tell_attempt(struct cli *c, struct log_told *t, const struct wire_log_data *m) {
     bool is_same = t->attempt == m->attempt && slice_eq(t->job, m->job);
     if (m->job.len == 0 || is_same) return;
     if (t->attempt != 0 && c->json) {
@@ -68,12 +68,12 @@ static void tell_attempt(struct cli *c, struct told *t, const struct wire_log_da
     } else if (t->attempt != 0) {
         out_say(stderr, "reeve: attempt %u of %.*s", m->attempt, SLICE_FMT(m->job));
     }
-    *t = (struct told){arena_slice(&c->arena, m->job), m->attempt};
+    *t = (struct log_told){arena_slice(&c->arena, m->job), m->attempt};
 }
 
 /* One attempt, byte for byte; of a service one after the other. */
 static enum err show_attempt(struct cli *c, uint32_t attempt, uint64_t tail_bytes) {
-    struct told told = {0};
+    struct log_told told = {0};
     struct client_frame f;
     struct wire_logs m = {.job = slice_str(c->args[0]),
                           .attempt = attempt,

@@ -18,7 +18,7 @@
 #define READ_BYTES 65536u
 #define FILE_BYTES_MAX ((size_t)16 << 20)
 
-struct running {
+struct mcp_running {
     bool is_used, is_dropped; /* dropped: the agent no longer waits for it */
     struct mcp_exchange x;
     uint32_t request; /* that was asked last; 0 = none */
@@ -35,7 +35,7 @@ struct bridge {
     bool is_skipping; /* a line that is too long, up to its end */
     bool is_over;     /* the agent has closed our input */
     bool is_broken;   /* and it does not read, either */
-    struct running all[RUNNING_MAX];
+    struct mcp_running all[RUNNING_MAX];
 };
 
 /* ---- what the tools need of this machine ---- */
@@ -87,7 +87,7 @@ static void say(void *ctx, struct slice message) {
 static void cancelled(void *ctx, struct slice id) {
     struct bridge *b = ctx;
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        struct running *r = &b->all[i];
+        struct mcp_running *r = &b->all[i];
         if (r->is_used && r->x.is_calling && slice_eq(r->x.id, id)) r->is_dropped = true;
     }
 }
@@ -99,14 +99,14 @@ static void look_at_clock(struct bridge *b) {
     b->world.place = b->c->client.address;
 }
 
-static void finish(struct bridge *b, struct running *r) {
+static void finish(struct bridge *b, struct mcp_running *r) {
     if (!r->is_dropped) say(b, mcp_said(&r->x));
     mcp_end(&r->x);
     r->is_used = r->is_dropped = false;
     r->request = r->part_count = 0;
 }
 
-static enum err ask(struct bridge *b, struct running *r, uint8_t op, const void *message) {
+static enum err ask(struct bridge *b, struct mcp_running *r, uint8_t op, const void *message) {
     struct client *client = &b->c->client;
     enum err e = ERR_OK;
     if (client->fd >= 0 && !client_is_alive(client)) client_close(client);
@@ -116,7 +116,7 @@ static enum err ask(struct bridge *b, struct running *r, uint8_t op, const void 
 }
 
 /* As far as it goes without an answer. */
-static void advance(struct bridge *b, struct running *r) {
+static void advance(struct bridge *b, struct mcp_running *r) {
     uint8_t op = 0;
     const void *message;
     while ((message = mcp_asks(&r->x, &op)) != NULL) {
@@ -128,7 +128,7 @@ static void advance(struct bridge *b, struct running *r) {
 }
 
 static void begin(struct bridge *b, struct slice line) {
-    struct running *r = b->all;
+    struct mcp_running *r = b->all;
     while (r->is_used) r++;
     look_at_clock(b);
     r->is_used = true;
@@ -140,7 +140,7 @@ static void begin(struct bridge *b, struct slice line) {
 static void lost(struct bridge *b) {
     client_close(&b->c->client);
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        struct running *r = &b->all[i];
+        struct mcp_running *r = &b->all[i];
         if (!r->is_used || r->request == 0) continue;
         r->request = r->part_count = 0;
         mcp_fail(&r->x, slice_str(b->c->why->text));
@@ -151,7 +151,7 @@ static void lost(struct bridge *b) {
 
 static void hear(struct bridge *b, const struct client_frame *f) {
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        struct running *r = &b->all[i];
+        struct mcp_running *r = &b->all[i];
         if (!r->is_used || r->request != f->request || !(f->flags & FRAME_ANSWER)) continue;
         bool is_last = !(f->flags & FRAME_MORE), is_refusal = tool_call_is_refusal(f->op);
         if (!is_refusal && f->op != wire_info(r->x.deed.op)->answer) {
@@ -202,7 +202,7 @@ static uint32_t running_count(const struct bridge *b) {
 /* What was cancelled is stopped at the server, too, and not answered. */
 static void drop(struct bridge *b) {
     for (uint32_t i = 0; i < RUNNING_MAX; i++) {
-        struct running *r = &b->all[i];
+        struct mcp_running *r = &b->all[i];
         uint32_t ignored;
         if (!r->is_used || !r->is_dropped) continue;
         struct wire_stop stop = {.request = r->request};

@@ -81,13 +81,13 @@ void service_line(const struct cli *c, const struct wire_service_view *v) {
     printf("\n");
 }
 
-struct listing {
+struct service_listing {
     struct cli *c;
     struct out_table t;
 };
 
 static bool list_one(void *ctx, const struct wire_service_view *v) {
-    struct listing *l = ctx;
+    struct service_listing *l = ctx;
     char since[OUT_TIME_BYTES];
     if (l->c->json) {
         out_json(&wire_service_view_desc, v);
@@ -134,7 +134,7 @@ static enum err show_one(struct cli *c) {
 
 enum err verb_services(struct cli *c) {
     static const char *const heads[] = {"SERVICE", "STATE", "SINCE", "PORT", "WORKER", "RESTARTS", "VERSION", "WHY"};
-    struct listing l = {.c = c};
+    struct service_listing l = {.c = c};
     if (c->arg_count == 1) return show_one(c);
     out_table_init(&l.t, c, 8, heads);
     enum err e = each_service(c, list_one, &l);

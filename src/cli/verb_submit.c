@@ -43,20 +43,20 @@ enum err file_read(struct cli *c, const char *path, size_t most, struct slice *r
 
 /* ---- what the flow file needs of the world ---- */
 
-struct reading {
+struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
     bool dry;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
-    struct reading *r = ctx;
+    struct spec_reading *r = ctx;
     r->cli->world->hasher->whole(r->cli->world->hasher, bytes, ret);
 }
 
 /* A flow file may come from somebody else: it takes along what lies beside it or below, not the submitter's keys. Links
  * are followed first. What is not there is told by whoever opens it. */
-static enum err beside(const struct reading *r, const char *path, struct why *why) {
+static enum err beside(const struct spec_reading *r, const char *path, struct why *why) {
     const char *slash = strrchr(r->path, '/');
     char folder[PATH_MAX], roots[PATH_MAX], reals[PATH_MAX];
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - r->path) + 1 : 1,
@@ -71,7 +71,7 @@ static enum err beside(const struct reading *r, const char *path, struct why *wh
 }
 
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
-    struct reading *r = ctx;
+    struct spec_reading *r = ctx;
     struct slice bytes = {0};
     char full[PATH_MAX];
     const char *slash = strrchr(r->path, '/');
@@ -106,7 +106,7 @@ static bool is_json(const char *path, struct slice text) {
 /* `grows`: its jobs are for a flow that is there. */
 static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret,
                           struct spec_schedule *ret_schedule) {
-    struct reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);

@@ -11,7 +11,7 @@
 
 #define ANCHORS_MAX 1024u
 
-struct level {
+struct yaml_level {
     struct json_node *node;
     struct json_node *last;
     uint32_t keys_first;  /* of its object, in reader.keys */
@@ -28,7 +28,7 @@ struct anchor {
     uint32_t node_count;
 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     yaml_event_t event;
     struct slice in;
@@ -36,7 +36,7 @@ struct reader {
     struct arena *arena;
     struct why *why;
     uint32_t depth, depth_max, node_count;
-    struct level levels[JSON_READ_DEPTH_MAX];
+    struct yaml_level levels[JSON_READ_DEPTH_MAX];
     struct json_keys keys;
     struct anchor anchors[ANCHORS_MAX];
     uint32_t anchor_count;
@@ -44,7 +44,7 @@ struct reader {
 };
 
 /* The byte at which a mark stands. Marks of events come in order, so all walks together are one. */
-static uint32_t offset_of(struct reader *r, yaml_mark_t mark) {
+static uint32_t offset_of(struct yaml_reader *r, yaml_mark_t mark) {
     if (mark.index < r->index) r->index = r->offset = 0;
     while (r->index < mark.index && r->offset < r->in.len) {
         size_t n = utf8_sequence(slice_of(r->in.ptr + r->offset, r->in.len - r->offset));
@@ -54,12 +54,12 @@ static uint32_t offset_of(struct reader *r, yaml_mark_t mark) {
     return (uint32_t)r->offset;
 }
 
-static enum err refuse(struct reader *r, uint32_t at, enum err e, const char *text) {
+static enum err refuse(struct yaml_reader *r, uint32_t at, enum err e, const char *text) {
     struct json_place place = json_place(r->in, at);
     return why_set(r->why, e, "line %u, column %u: %s", place.line, place.column, text);
 }
 
-static enum err refuse_yaml(struct reader *r) {
+static enum err refuse_yaml(struct yaml_reader *r) {
     const yaml_parser_t *p = &r->parser;
     const char *problem = p->problem != NULL ? p->problem : "this is not YAML";
     return why_set(r->why, ERR_INVALID, "line %zu, column %zu: %s%s%s", p->problem_mark.line + 1,
@@ -67,11 +67,11 @@ static enum err refuse_yaml(struct reader *r) {
                    p->context != NULL ? p->context : "");
 }
 
-static enum err no_room(struct reader *r) {
+static enum err no_room(struct yaml_reader *r) {
     return why_set(r->why, ERR_LIMIT, "no room for a YAML text of %zu bytes", r->in.len);
 }
 
-static bool copy(struct reader *r, const void *ptr, size_t len, struct slice *ret) {
+static bool copy(struct yaml_reader *r, const void *ptr, size_t len, struct slice *ret) {
     void *at = arena_try(r->arena, len ? len : 1);
     if (at == NULL) return false;
     memcpy(at, ptr, len);
@@ -81,12 +81,12 @@ static bool copy(struct reader *r, const void *ptr, size_t len, struct slice *re
 
 /* ---- hanging values into the tree ---- */
 
-static enum err hang(struct reader *r, struct json_node *node) {
+static enum err hang(struct yaml_reader *r, struct json_node *node) {
     if (r->depth == 0) {
         r->root = node;
         return ERR_OK;
     }
-    struct level *parent = &r->levels[r->depth - 1];
+    struct yaml_level *parent = &r->levels[r->depth - 1];
     if (parent->node->kind == JSON_OBJECT) {
         node->is_member = true;
         node->key = parent->key;
@@ -102,19 +102,19 @@ static enum err hang(struct reader *r, struct json_node *node) {
     return ERR_OK;
 }
 
-static bool expects_key(const struct reader *r) {
+static bool expects_key(const struct yaml_reader *r) {
     if (r->depth == 0) return false;
-    const struct level *l = &r->levels[r->depth - 1];
+    const struct yaml_level *l = &r->levels[r->depth - 1];
     return l->node->kind == JSON_OBJECT && !l->has_key;
 }
 
-static enum err count_nodes(struct reader *r, uint32_t at, uint32_t more) {
+static enum err count_nodes(struct yaml_reader *r, uint32_t at, uint32_t more) {
     if (more > YAML_NODES_MAX - r->node_count) return refuse(r, at, ERR_LIMIT, "the aliases stand for too many values");
     r->node_count += more;
     return ERR_OK;
 }
 
-static enum err keep_anchor(struct reader *r, uint32_t at, struct slice name, const struct json_node *node,
+static enum err keep_anchor(struct yaml_reader *r, uint32_t at, struct slice name, const struct json_node *node,
                             uint32_t node_count) {
     if (name.len == 0) return ERR_OK;
     if (r->anchor_count == ANCHORS_MAX) return refuse(r, at, ERR_LIMIT, "more than 1,024 anchors");
@@ -122,7 +122,7 @@ static enum err keep_anchor(struct reader *r, uint32_t at, struct slice name, co
     return ERR_OK;
 }
 
-static enum err anchor_name(struct reader *r, const yaml_char_t *text, struct slice *ret) {
+static enum err anchor_name(struct yaml_reader *r, const yaml_char_t *text, struct slice *ret) {
     *ret = (struct slice){0};
     if (text == NULL) return ERR_OK;
     return copy(r, text, strlen((const char *)text), ret) ? ERR_OK : no_room(r);
@@ -147,8 +147,8 @@ static void resolve(struct json_node *node) {
         node->kind = JSON_NUMBER;
 }
 
-static enum err read_key(struct reader *r, uint32_t at) {
-    struct level *l = &r->levels[r->depth - 1];
+static enum err read_key(struct yaml_reader *r, uint32_t at) {
+    struct yaml_level *l = &r->levels[r->depth - 1];
     if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, at, ERR_INVALID, "expected a plain key");
     if (!copy(r, r->event.data.scalar.value, r->event.data.scalar.length, &l->key)) return no_room(r);
     if (!json_keys_add(&r->keys, r->arena, l->key, at)) return no_room(r);
@@ -157,7 +157,7 @@ static enum err read_key(struct reader *r, uint32_t at) {
     return ERR_OK;
 }
 
-static enum err read_scalar(struct reader *r, uint32_t at) {
+static enum err read_scalar(struct yaml_reader *r, uint32_t at) {
     struct json_node *node = arena_try(r->arena, sizeof *node);
     struct slice name;
     if (node == NULL) return no_room(r);
@@ -172,7 +172,7 @@ static enum err read_scalar(struct reader *r, uint32_t at) {
 
 /* ---- objects, lists, aliases ---- */
 
-static enum err open_level(struct reader *r, uint32_t at, enum json_kind kind, const yaml_char_t *anchor) {
+static enum err open_level(struct yaml_reader *r, uint32_t at, enum json_kind kind, const yaml_char_t *anchor) {
     struct json_node *node = arena_try(r->arena, sizeof *node);
     struct slice name;
     if (node == NULL) return no_room(r);
@@ -182,20 +182,20 @@ static enum err open_level(struct reader *r, uint32_t at, enum json_kind kind, c
     if (e == ERR_OK) e = count_nodes(r, at, 1);
     if (e == ERR_OK) e = hang(r, node);
     if (e != ERR_OK) return e;
-    r->levels[r->depth++] =
-        (struct level){.node = node, .keys_first = r->keys.count, .nodes_first = r->node_count - 1, .anchor = name};
+    r->levels[r->depth++] = (struct yaml_level){
+        .node = node, .keys_first = r->keys.count, .nodes_first = r->node_count - 1, .anchor = name};
     return ERR_OK;
 }
 
-static enum err close_level(struct reader *r) {
-    struct level *l = &r->levels[--r->depth];
+static enum err close_level(struct yaml_reader *r) {
+    struct yaml_level *l = &r->levels[--r->depth];
     uint32_t twice = 0;
     if (l->node->kind == JSON_OBJECT && json_keys_end(&r->keys, l->keys_first, &twice))
         return refuse(r, twice, ERR_INVALID, "expected each key of an object once");
     return keep_anchor(r, l->node->at, l->anchor, l->node, r->node_count - l->nodes_first);
 }
 
-static enum err read_alias(struct reader *r, uint32_t at) {
+static enum err read_alias(struct yaml_reader *r, uint32_t at) {
     struct slice name = slice_str((const char *)r->event.data.alias.anchor);
     for (uint32_t i = r->anchor_count; i > 0; i--) { /* the latest of that name */
         const struct anchor *a = &r->anchors[i - 1];
@@ -213,7 +213,7 @@ static enum err read_alias(struct reader *r, uint32_t at) {
     return refuse(r, at, ERR_INVALID, "an alias of an anchor that does not stand before it");
 }
 
-static enum err one_event(struct reader *r, bool *ret_over) {
+static enum err one_event(struct yaml_reader *r, bool *ret_over) {
     uint32_t at = offset_of(r, r->event.start_mark);
     switch (r->event.type) {
     case YAML_NO_EVENT:
@@ -237,7 +237,7 @@ static enum err one_event(struct reader *r, bool *ret_over) {
     return open_level(r, at, JSON_OBJECT, r->event.data.mapping_start.anchor);
 }
 
-static enum err read_events(struct reader *r) {
+static enum err read_events(struct yaml_reader *r) {
     bool over = false;
     while (!over) {
         if (!yaml_parser_parse(&r->parser, &r->event)) return refuse_yaml(r);
@@ -254,7 +254,7 @@ enum err yaml_tree_read(struct slice in, const struct limits *limits, struct are
         return why_set(why, ERR_LIMIT, "a YAML text of %zu bytes, at most %lld (json_bytes_max)", in.len,
                        (long long)limits->json_bytes_max);
     if (!utf8_is_valid(in)) return why_set(why, ERR_INVALID, "expected UTF-8");
-    struct reader *r = arena_try(arena, sizeof *r);
+    struct yaml_reader *r = arena_try(arena, sizeof *r);
     if (r == NULL) return why_set(why, ERR_LIMIT, "no room for a YAML text of %zu bytes", in.len);
     r->in = in;
     r->arena = arena;

@@ -42,13 +42,13 @@ static void push_scalar(lua_State *L, const struct json_token *t, bool in_list) 
         lua_pushnil(L);
 }
 
-struct level {
+struct expr_level {
     bool is_list;
     lua_Integer count;
 };
 
 /* The value on top goes to the table below it. */
-static void attach(lua_State *L, struct level *level) {
+static void attach(lua_State *L, struct expr_level *level) {
     if (level->is_list)
         lua_rawseti(L, -2, ++level->count);
     else
@@ -57,7 +57,7 @@ static void attach(lua_State *L, struct level *level) {
 
 void expr_json_push(lua_State *L, struct slice json) {
     struct expr *x = expr_of(L);
-    struct level levels[JSON_READ_DEPTH_MAX + 1] = {{0}};
+    struct expr_level levels[JSON_READ_DEPTH_MAX + 1] = {{0}};
     uint32_t depth = 0;
     struct json_read r;
     struct why why = {{0}};
@@ -75,7 +75,7 @@ void expr_json_push(lua_State *L, struct slice json) {
         if (t->is_member) lua_pushlstring(L, (const char *)t->key.ptr, t->key.len);
         if (t->kind == JSON_OBJECT || t->kind == JSON_ARRAY) {
             lua_newtable(L);
-            levels[++depth] = (struct level){.is_list = t->kind == JSON_ARRAY};
+            levels[++depth] = (struct expr_level){.is_list = t->kind == JSON_ARRAY};
             continue;
         }
         push_scalar(L, t, depth > 0 && levels[depth].is_list);

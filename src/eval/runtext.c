@@ -5,17 +5,11 @@
 #include "limit.h"
 #include "names.h"
 
-static struct slice last_part(struct slice path) {
-    for (size_t i = path.len; i > 0; i--)
-        if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
-    return path;
-}
-
 /* Programs that put their arguments together to a line that a shell reads, so that even a whole argument is a part of a
  * program. The rule does not rest on this list; it says "no" where the mistake is well known. */
 static bool joins_arguments(struct slice program) {
     static const char *const names[] = {"ssh", "rsh", "mosh", "watch", "parallel", "eval"};
-    struct slice name = last_part(program);
+    struct slice name = slice_base_name(program);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (slice_eq(name, slice_str(names[i]))) return true;
     return false;

@@ -74,7 +74,7 @@ enum err path_read(struct slice text, struct path *ret, struct why *why) {
 
 /* ---- following them ---- */
 
-struct walk {
+struct scope_walk {
     const struct limits *limits;
     struct arena *arena;
     const struct path *path;
@@ -92,7 +92,7 @@ static void path_print(const struct path *p, uint32_t count, struct buf *out) {
     }
 }
 
-static enum err nowhere(const struct walk *w, uint32_t step, const char *found) {
+static enum err nowhere(const struct scope_walk *w, uint32_t step, const char *found) {
     struct buf before;
     const struct path_step *s = &w->path->steps[step];
     buf_init(&before, 120);
@@ -118,7 +118,7 @@ static enum err value_take(struct json_read *r, const struct json_token *t, stru
     return e;
 }
 
-static enum err step_into(const struct walk *w, uint32_t step, struct slice json, struct slice *ret) {
+static enum err step_into(const struct scope_walk *w, uint32_t step, struct slice json, struct slice *ret) {
     const struct path_step *s = &w->path->steps[step];
     const struct json_token *t;
     struct json_read r;
@@ -151,7 +151,7 @@ static struct slice json_quoted(struct arena *arena, struct slice text) {
 }
 
 /* jobs.NAME.outputs and jobs.NAME.state; *ret_steps of the path are used up. */
-static enum err find_job(const struct walk *w, const struct scope *s, uint32_t *ret_steps, struct slice *ret) {
+static enum err find_job(const struct scope_walk *w, const struct scope *s, uint32_t *ret_steps, struct slice *ret) {
     const struct path *p = w->path;
     if (p->count < 2 || p->steps[0].is_number || p->steps[1].is_number)
         return why_set(w->why, ERR_INVALID, "expected jobs.NAME.outputs or jobs.NAME.state");
@@ -176,7 +176,7 @@ static enum err find_job(const struct walk *w, const struct scope *s, uint32_t *
 
 enum err scope_find(const struct scope *s, const struct path *path, const struct limits *limits, struct arena *arena,
                     struct slice *ret, struct why *why) {
-    struct walk w = {limits, arena, path, why};
+    struct scope_walk w = {limits, arena, path, why};
     struct slice at = {0};
     uint32_t step = 0;
     enum err e = ERR_OK;

@@ -68,7 +68,7 @@ static enum err first_since(struct hdb *d, int64_t ms, uint64_t *ret, struct why
 
 /* ---- pages ---- */
 
-struct plan { /* ?1 and ?4 what is looked for, ?2 and ?3 the numbers */
+struct find_plan { /* ?1 and ?4 what is looked for, ?2 and ?3 the numbers */
     const char *sql;
     struct slice key, other;
 };
@@ -76,28 +76,29 @@ struct plan { /* ?1 and ?4 what is looked for, ?2 and ?3 the numbers */
 #define IN_RANGE " AND f.id < ?2 AND f.id >= ?3"
 
 /* Along the best index there is that is not of words. */
-static struct plan plan_of(const struct history_query *q) {
+static struct find_plan plan_of(const struct history_query *q) {
     if (q->tenant.len > 0 && !slice_eq(q->tenant, SLICE("default")))
-        return (struct plan){"SELECT " COLUMNS " FROM flow f WHERE tenant = ?1 AND tenant <> 'default'" IN_RANGE
-                             " ORDER BY f.id DESC",
-                             q->tenant,
-                             {0}};
+        return (struct find_plan){"SELECT " COLUMNS " FROM flow f WHERE tenant = ?1 AND tenant <> 'default'" IN_RANGE
+                                  " ORDER BY f.id DESC",
+                                  q->tenant,
+                                  {0}};
     if (q->state_count == 1)
-        return (struct plan){
+        return (struct find_plan){
             "SELECT " COLUMNS " FROM flow f WHERE state = ?1" IN_RANGE " ORDER BY f.id DESC", q->states[0], {0}};
     if (q->state_count == 2 && !slice_eq(q->states[0], q->states[1])) /* two walks, merged as they go */
-        return (struct plan){"SELECT " COLUMNS " FROM flow f WHERE state = ?1" IN_RANGE " UNION ALL SELECT " COLUMNS
-                             " FROM flow f WHERE state = ?4" IN_RANGE " ORDER BY 1 DESC",
-                             q->states[0], q->states[1]};
-    return (struct plan){
+        return (struct find_plan){"SELECT " COLUMNS " FROM flow f WHERE state = ?1" IN_RANGE
+                                  " UNION ALL SELECT " COLUMNS " FROM flow f WHERE state = ?4" IN_RANGE
+                                  " ORDER BY 1 DESC",
+                                  q->states[0], q->states[1]};
+    return (struct find_plan){
         "SELECT " COLUMNS " FROM flow f WHERE ?1 IS NOT NULL" IN_RANGE " ORDER BY f.id DESC", {0}, {0}};
 }
 
-static struct plan plan_of_words(struct slice match) {
-    return (struct plan){"SELECT " COLUMNS " FROM word CROSS JOIN flow f ON f.id = word.rowid WHERE word MATCH ?1"
-                         " AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC",
-                         match,
-                         {0}};
+static struct find_plan plan_of_words(struct slice match) {
+    return (struct find_plan){"SELECT " COLUMNS " FROM word CROSS JOIN flow f ON f.id = word.rowid WHERE word MATCH ?1"
+                              " AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC",
+                              match,
+                              {0}};
 }
 
 /* At most `looked_max` rows are looked at. */
@@ -130,11 +131,11 @@ static enum err walk(struct hdb *d, sqlite3_stmt *rows, const struct history_que
     return e;
 }
 
-struct range {
+struct find_range {
     uint64_t from, before;
 };
 
-static enum err follow(struct hdb *d, const struct plan *p, struct range r, const struct history_query *q,
+static enum err follow(struct hdb *d, const struct find_plan *p, struct find_range r, const struct history_query *q,
                        uint32_t looked_max, struct arena *arena, struct history_answer *ret, struct why *why) {
     sqlite3_stmt *rows = NULL;
     enum err e = hdb_prepare(d, p->sql, &rows, why);
@@ -149,10 +150,10 @@ static enum err follow(struct hdb *d, const struct plan *p, struct range r, cons
     return e;
 }
 
-static enum err range_of(struct hdb *d, const struct history_query *q, struct range *ret, struct why *why) {
+static enum err range_of(struct hdb *d, const struct history_query *q, struct find_range *ret, struct why *why) {
     uint64_t bound = 0;
     enum err e = ERR_OK;
-    *ret = (struct range){q->from, q->before != 0 ? q->before : INT64_MAX};
+    *ret = (struct find_range){q->from, q->before != 0 ? q->before : INT64_MAX};
     if (q->since_ms > 0) e = first_since(d, q->since_ms, &bound, why);
     if (e == ERR_OK && bound > ret->from) ret->from = bound;
     if (e == ERR_OK && q->until_ms > 0) e = first_since(d, q->until_ms, &bound, why);
@@ -170,14 +171,14 @@ static bool is_near_first(const struct history_query *q) {
 static enum err list(struct hdb *d, const struct history_query *q, struct arena *arena, struct history_answer *ret,
                      struct why *why) {
     struct buf match;
-    struct range r;
+    struct find_range r;
     enum err e = range_of(d, q, &r, why);
     if (e != ERR_OK) return e;
     if (q->text.len > 0 && !hword_has(q->text))
         return why_set(why, ERR_INVALID, "words are searched for: letters or digits, not signs alone");
     buf_init(&match, MATCH_BYTES_MAX);
     e = hword_match(d, q, &match, why);
-    struct plan plain = plan_of(q), words = plan_of_words(buf_slice(&match));
+    struct find_plan plain = plan_of(q), words = plan_of_words(buf_slice(&match));
     bool near = is_near_first(q);
     if (e == ERR_OK && match.full) e = why_set(why, ERR_LIMIT, "so many words cannot be searched for at once");
     if (e == ERR_OK && near) e = follow(d, &plain, r, q, NEAR_LOOKED_MAX, arena, ret, why);

@@ -39,14 +39,14 @@
 #define OLD_BYTES (2u << 20) /* rows of a rebuild are written in such pieces: others want to write too */
 #define NICE 10
 
-struct question {
+struct history_question {
     uint64_t number; /* first: never 0 while in use */
     struct arena arena;
     struct history_query query;
     struct history_answer answer;
 };
 
-struct writing { /* the writer's while it is handed over */
+struct row_writing { /* the writer's while it is handed over */
     struct hput put;
     bool is_open;
     struct hload *load;
@@ -66,10 +66,10 @@ struct writing { /* the writer's while it is handed over */
     struct history_stats stats;
 };
 
-struct reading { /* the reader's while it is handed over */
+struct row_reading { /* the reader's while it is handed over */
     struct hdb db;
     uint64_t life; /* of the file that is open; 0 = none is */
-    struct question *question;
+    struct history_question *question;
     bool is_damaged; /* the file is */
 };
 
@@ -93,8 +93,8 @@ struct hstore {
     uint64_t bytes_max;
     int fd;
     struct flusher *writer, *reader, *rebuilder;
-    struct writing writing;
-    struct reading reading;
+    struct row_writing writing;
+    struct row_reading reading;
     struct rebuilding rebuilding;
     bool is_writing, is_reading, is_rebuilding;
     atomic_bool closing;
@@ -143,7 +143,7 @@ static void keep_private(const struct hstore *s) {
 
 /* A damaged file is taken out of the way, and a new one begun; the owner has to start over. */
 static enum err writer_begin_anew(struct hstore *s, struct why *why) {
-    struct writing *w = &s->writing;
+    struct row_writing *w = &s->writing;
     struct why damage = *why;
     if (w->is_open) hput_close(&w->put);
     w->is_open = false;
@@ -159,7 +159,7 @@ static enum err writer_begin_anew(struct hstore *s, struct why *why) {
 }
 
 static enum err writer_open(struct hstore *s, struct why *why) {
-    struct writing *w = &s->writing;
+    struct row_writing *w = &s->writing;
     if (w->is_open) return ERR_OK;
     if (mkdir(s->dir, 0700) != 0 && errno != EEXIST)
         return why_set(why, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, "%s: %s", s->dir, strerrordesc_np(errno));
@@ -169,7 +169,7 @@ static enum err writer_open(struct hstore *s, struct why *why) {
     return e == ERR_CORRUPT ? writer_begin_anew(s, why) : e;
 }
 
-static enum err writer_stats(struct writing *w, struct why *why) {
+static enum err writer_stats(struct row_writing *w, struct why *why) {
     int64_t lsn = 0, whole = 0;
     enum err e = hdb_meta_get(&w->put.db, "lsn", &lsn, why);
     if (e == ERR_OK) e = hdb_meta_get(&w->put.db, "whole", &whole, why);
@@ -191,7 +191,7 @@ static enum err write_doubt(struct hput *p, struct why *why) {
 
 /* By which clock rows are too old. It follows the wall clock and gains on it at most AGE_RATE times as fast as this
  * process lives, also over restarts: a start with a wrong clock must not empty the history. */
-static enum err age(struct writing *w, int64_t *ret_ms, struct why *why) {
+static enum err age(struct row_writing *w, int64_t *ret_ms, struct why *why) {
     int64_t aged_ms = 0;
     enum err e = hdb_meta_get(&w->put.db, "aged_ms", &aged_ms, why);
     if (e != ERR_OK) return e;
@@ -205,7 +205,7 @@ static enum err age(struct writing *w, int64_t *ret_ms, struct why *why) {
 }
 
 static enum err write_load(struct hstore *s, struct why *why) {
-    struct writing *w = &s->writing;
+    struct row_writing *w = &s->writing;
     enum err e = w->condemned ? why_set(why, ERR_CORRUPT, "%s", w->aside_why.text) : writer_open(s, why);
     if (e != ERR_OK || w->set_aside) return e;
     if (w->doubted) e = write_doubt(&w->put, why);
@@ -222,7 +222,7 @@ static enum err write_load(struct hstore *s, struct why *why) {
 
 static void writer_run(void *ctx) {
     struct hstore *s = ctx;
-    struct writing *w = &s->writing;
+    struct row_writing *w = &s->writing;
     be_nice();
     w->set_aside = w->trim_more = false;
     w->trimmed = 0;
@@ -236,8 +236,8 @@ static void writer_run(void *ctx) {
 
 static void reader_run(void *ctx) {
     struct hstore *s = ctx;
-    struct reading *r = &s->reading;
-    struct question *q = r->question;
+    struct row_reading *r = &s->reading;
+    struct history_question *q = r->question;
     enum err e = ERR_OK;
     be_nice();
     if (r->db.db == NULL) e = hdb_open(&r->db, s->path, HDB_READ, &q->answer.why);
@@ -348,7 +348,7 @@ static void hand(struct hstore *s, const struct history_turn *t) {
 }
 
 static void tell_failure(struct hstore *s, const struct history_taker *to) {
-    const struct writing *w = &s->writing;
+    const struct row_writing *w = &s->writing;
     char text[400];
     if (w->err == s->told) return;
     s->told = w->err;
@@ -363,7 +363,7 @@ static void tell_aside(struct hstore *s, const struct history_taker *to) {
 }
 
 static void written(struct hstore *s, int64_t now_ms, const struct history_taker *to) {
-    struct writing *w = &s->writing;
+    struct row_writing *w = &s->writing;
     s->is_writing = false;
     if (w->set_aside) {
         tell_aside(s, to);
@@ -397,7 +397,7 @@ static bool op_ask(struct history *h, const struct history_query *query) {
     struct hstore *s = of(h);
     uint32_t index = pool_alloc(&s->questions);
     if (index == 0) return false;
-    struct question *q = pool_at(&s->questions, index);
+    struct history_question *q = pool_at(&s->questions, index);
     q->number = ++s->question_last;
     arena_init(&q->arena, 4096, ANSWER_BYTES_MAX);
     q->query = *query;
@@ -422,7 +422,7 @@ static void ask_next(struct hstore *s) {
 }
 
 static void question_free(struct hstore *s, uint32_t index) {
-    struct question *q = pool_at(&s->questions, index);
+    struct history_question *q = pool_at(&s->questions, index);
     arena_fini(&q->arena);
     pool_free(&s->questions, index);
 }
@@ -569,7 +569,7 @@ static struct hstore *hstore_new(const struct hstore_options *o, int fd) {
     snprintf(s->path, sizeof s->path, "%s/flows.db", o->dir);
     hload_init(&s->loads[0]);
     hload_init(&s->loads[1]);
-    pool_init(&s->questions, sizeof(struct question), QUESTIONS_MAX);
+    pool_init(&s->questions, sizeof(struct history_question), QUESTIONS_MAX);
     s->writer = flusher_open_on(fd);
     s->reader = flusher_open_on(fd);
     s->rebuilder = flusher_open_on(fd);

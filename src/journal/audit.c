@@ -10,17 +10,17 @@
 #define NAME_BYTES 200u
 #define TRIES 8u /* each follows a move of a whole piece, which takes longer than to read some */
 
-struct slot {              /* a record that fits, until the piece is through: later ones take its place */
+struct audit_slot {              /* a record that fits, until the piece is through: later ones take its place */
     struct audit_record r; /* without its texts */
     char principal[NAME_BYTES], name[NAME_BYTES], text[AUDIT_TEXT_BYTES];
 };
 
-struct reading {
+struct audit_reading {
     const struct audit_query *q;
     const atomic_bool *stop;
     struct arena *arena;  /* of the page */
     struct arena scratch; /* of one record */
-    struct slot *ring;    /* the last `room` that fit, of one piece: `seen` have been put in */
+    struct audit_slot *ring;    /* the last `room` that fit, of one piece: `seen` have been put in */
     uint32_t room;
     uint64_t seen;
     bool before; /* something was older than since_ms: so is everything in older pieces */
@@ -118,11 +118,11 @@ static bool fits(const struct audit_query *q, const struct record *r, int64_t ti
     return (q->since_ms == 0 || time_ms >= q->since_ms) && (q->until_ms == 0 || time_ms < q->until_ms);
 }
 
-static void keep(struct reading *p, const struct record *r, uint64_t lsn, int64_t time_ms) {
+static void keep(struct audit_reading *p, const struct record *r, uint64_t lsn, int64_t time_ms) {
     struct slice name = text_of(r, "worker");
     if (name.len == 0) name = text_of(r, "name");
     if (name.len == 0) name = text_of(r, "key");
-    struct slot *to = &p->ring[p->seen++ % p->room];
+    struct audit_slot *to = &p->ring[p->seen++ % p->room];
     to->r = (struct audit_record){.lsn = lsn,
                                   .time_ms = time_ms,
                                   .kind = r->kind,
@@ -136,7 +136,7 @@ static void keep(struct reading *p, const struct record *r, uint64_t lsn, int64_
 /* ---- one batch ---- */
 
 static enum err batch_read(void *ctx, const struct batch *b, struct why *why) {
-    struct reading *p = ctx;
+    struct audit_reading *p = ctx;
     if (atomic_load(p->stop)) return why_set(why, ERR_STATE, "it is no longer wanted");
     struct cursor c = cursor_of(b->records);
     if (p->q->since_ms != 0 && b->time.ms < p->q->since_ms) p->before = true;
@@ -152,9 +152,9 @@ static enum err batch_read(void *ctx, const struct batch *b, struct why *why) {
 
 /* ---- all of them, backwards ---- */
 
-static void page_take(const struct reading *p, struct audit_page *page) {
+static void page_take(const struct audit_reading *p, struct audit_page *page) {
     for (uint64_t i = p->seen; i > 0 && p->seen - i < p->room; i--) {
-        const struct slot *from = &p->ring[(i - 1) % p->room];
+        const struct audit_slot *from = &p->ring[(i - 1) % p->room];
         struct audit_record *to = &page->at[page->count++];
         *to = from->r;
         to->principal = arena_slice(p->arena, slice_str(from->principal));
@@ -163,11 +163,11 @@ static void page_take(const struct reading *p, struct audit_page *page) {
     }
 }
 
-static enum err pieces_read(struct reading *p, struct journal *j, struct audit_page *page, struct why *why) {
+static enum err pieces_read(struct audit_reading *p, struct journal *j, struct audit_page *page, struct why *why) {
     uint64_t first[AUDIT_PIECES_MAX + 1], upto = p->q->upto_lsn; /* one more tells that there is a next page */
     uint32_t count = 0;
     enum err e = j->ops->pieces(j, upto, first, AUDIT_PIECES_MAX + 1, &count, why);
-    p->ring = ARENA_ARRAY(p->arena, struct slot, p->q->most + 1);
+    p->ring = ARENA_ARRAY(p->arena, struct audit_slot, p->q->most + 1);
     for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
         if (i == AUDIT_PIECES_MAX) {
             page->next = upto;
@@ -191,7 +191,7 @@ static enum err pieces_read(struct reading *p, struct journal *j, struct audit_p
 /* ERR_NOT_FOUND: a piece has moved since it was listed: into the archive, or was packed or removed there. */
 static enum err page_read(struct journal *j, const struct audit_query *q, const atomic_bool *stop, struct arena *arena,
                           struct audit_page *ret, struct why *why) {
-    struct reading p = {.q = q, .stop = stop, .arena = arena};
+    struct audit_reading p = {.q = q, .stop = stop, .arena = arena};
     *ret = (struct audit_page){.at = ARENA_ARRAY(arena, struct audit_record, q->most + 1)};
     arena_init(&p.scratch, 65536, (size_t)1 << 30);
     enum err e = pieces_read(&p, j, ret, why);

@@ -4,14 +4,14 @@
 #include "limit.h"
 #include "panic.h"
 
-struct loading {
+struct fold_loading {
     struct byte_sink sink; /* first: the journal passes its address back */
     struct engine *engine;
     bool begun;
 };
 
 static enum err load_more(struct byte_sink *s, const void *from, size_t len, struct why *why) {
-    struct loading *l = (struct loading *)s;
+    struct fold_loading *l = (struct fold_loading *)s;
     l->begun = true;
     return engine_load(l->engine, slice_of(from, len), why);
 }
@@ -24,7 +24,7 @@ static enum err snapshot_load(struct journal *j, uint64_t upto, struct fold *f, 
     for (uint32_t i = 0; e == ERR_OK && i < list.count; i++) {
         struct snapshot_info info;
         if (list.lsn[i] > upto) continue;
-        struct loading l = {.sink = {load_more}, .engine = f->engine};
+        struct fold_loading l = {.sink = {load_more}, .engine = f->engine};
         e = j->ops->snapshot_get(j, list.lsn[i], &info, &l.sink, why);
         if (!l.begun && (e == ERR_NOT_FOUND || e == ERR_CORRUPT)) {
             e = ERR_OK;

@@ -12,7 +12,7 @@
 
 /* ---- records, one by one ---- */
 
-struct reading {
+struct inspect_reading {
     uint64_t from, to;
     enum err (*each)(void *ctx, const struct batch *b, uint64_t lsn, const struct record *r, struct why *why);
     void *ctx;
@@ -20,7 +20,7 @@ struct reading {
 };
 
 static enum err batch_read(void *ctx, const struct batch *b, struct why *why) {
-    struct reading *p = ctx;
+    struct inspect_reading *p = ctx;
     struct cursor c = cursor_of(b->records);
     for (uint64_t lsn = b->first_lsn; lsn <= b->last_lsn; lsn++) {
         struct record r;
@@ -32,7 +32,7 @@ static enum err batch_read(void *ctx, const struct batch *b, struct why *why) {
     return ERR_OK;
 }
 
-static enum err records_read(struct journal *j, struct reading *p, struct why *why) {
+static enum err records_read(struct journal *j, struct inspect_reading *p, struct why *why) {
     arena_init(&p->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     enum err e = j->ops->read(j, p->from, p->to, batch_read, p, why);
     arena_fini(&p->arena);
@@ -48,7 +48,7 @@ static enum err record_count(void *ctx, const struct batch *b, uint64_t lsn, con
 }
 
 enum err inspect_count(struct journal *reader, uint64_t ret[], struct why *why) {
-    struct reading p = {.from = 1, .to = UINT64_MAX, .each = record_count, .ctx = ret};
+    struct inspect_reading p = {.from = 1, .to = UINT64_MAX, .each = record_count, .ctx = ret};
     memset(ret, 0, REC_KIND_END * sizeof *ret);
     return records_read(reader, &p, why);
 }
@@ -82,7 +82,7 @@ static enum err record_out(void *ctx, const struct batch *b, uint64_t lsn, const
 enum err inspect_dump(struct journal *reader, uint64_t from, uint64_t to, struct byte_sink *out, struct why *why) {
     REQUIRE(out != NULL);
     struct dump dump = {.out = out};
-    struct reading p = {.from = from, .to = to, .each = record_out, .ctx = &dump};
+    struct inspect_reading p = {.from = from, .to = to, .each = record_out, .ctx = &dump};
     buf_init(&dump.line, LINE_BYTES_MAX);
     enum err e = records_read(reader, &p, why);
     buf_fini(&dump.line);

@@ -19,7 +19,7 @@
 #include "arena.h"
 #include "panic.h"
 
-enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
+enum writer_slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 
 struct writer {
     struct arena birth; /* holds this object */

@@ -185,7 +185,7 @@ enum err pipeline_link(struct tool_call *c, struct pipeline *p, struct why *why)
 
 /* ---- as a flow ---- */
 
-struct making {
+struct pipeline_making {
     const struct pipeline *p;
     struct arena *arena;
     struct wire_job *jobs;
@@ -209,7 +209,7 @@ static struct tlv_list args_of(struct arena *a, struct slice text) {
 }
 
 /* Empty when it does not fit, and then m->err says so. */
-static struct slice body_of(struct making *m, const struct wire_run *run) {
+static struct slice body_of(struct pipeline_making *m, const struct wire_run *run) {
     struct buf out;
     struct slice body = {0};
     if (m->err == ERR_OK) m->err = tlv_check(&wire_run_desc, run, m->why);
@@ -230,7 +230,7 @@ static struct tlv_list label_of(struct arena *a, struct slice titan_id) {
     return (struct tlv_list){label, 1};
 }
 
-static void job_add(struct making *m, struct slice name, struct slice body, struct tlv_u32s parents,
+static void job_add(struct pipeline_making *m, struct slice name, struct slice body, struct tlv_u32s parents,
                     const struct wire_options *o) {
     m->options[m->count] = *o;
     m->jobs[m->count] = (struct wire_job){.name = name, .options = m->count, .parents = parents, .body = body};
@@ -238,7 +238,7 @@ static void job_add(struct making *m, struct slice name, struct slice body, stru
 }
 
 /* Parents come in their own order, so positions of gates are known only when all steps have one. */
-static void parents_put(const struct making *m, const struct pipeline_step *s, struct wire_job *job) {
+static void parents_put(const struct pipeline_making *m, const struct pipeline_step *s, struct wire_job *job) {
     uint32_t *here = ARENA_ARRAY(m->arena, uint32_t, s->parent_count + 1), here_count = 0;
     struct wire_name *there = ARENA_ARRAY(m->arena, struct wire_name, s->parent_count + 1);
     uint32_t there_count = 0;
@@ -251,7 +251,7 @@ static void parents_put(const struct making *m, const struct pipeline_step *s, s
     job->parent_names = (struct tlv_list){there, there_count};
 }
 
-static void script_add(struct making *m, const struct pipeline_step *s) {
+static void script_add(struct pipeline_making *m, const struct pipeline_step *s) {
     struct wire_pair *env = ARENA_NEW(m->arena, struct wire_pair);
     *env = (struct wire_pair){SLICE("PYTHONUNBUFFERED"), SLICE("1")};
     struct wire_run run = {.argv = args_of(m->arena, s->args),
@@ -275,7 +275,7 @@ static void script_add(struct making *m, const struct pipeline_step *s) {
     job_add(m, s->name, body_of(m, &run), (struct tlv_u32s){0}, &o);
 }
 
-static void gate_add(struct making *m, const struct pipeline_step *s) {
+static void gate_add(struct pipeline_making *m, const struct pipeline_step *s) {
     struct wire_run run = {.message = s->hitl_message, .labels = label_of(m->arena, s->gate_id)};
     struct wire_options o = {.kind = WIRE_JOB_GATE, .approval_ms = s->hitl_ms};
     uint32_t *parent = ARENA_NEW(m->arena, uint32_t);
@@ -284,7 +284,7 @@ static void gate_add(struct making *m, const struct pipeline_step *s) {
 }
 
 enum err pipeline_flow(const struct pipeline *p, struct arena *arena, struct wire_flow *ret, struct why *why) {
-    struct making m = {.p = p, .arena = arena, .why = why};
+    struct pipeline_making m = {.p = p, .arena = arena, .why = why};
     m.jobs = ARENA_ARRAY(arena, struct wire_job, 2 * (size_t)p->step_count);
     m.options = ARENA_ARRAY(arena, struct wire_options, 2 * (size_t)p->step_count);
     m.last = ARENA_ARRAY(arena, uint32_t, p->step_count);

@@ -98,7 +98,7 @@ void tool_cancel(struct tool_call *c) {
 
 /* ---- wait ---- */
 
-struct waiting {
+struct flow_waiting {
     struct wire_name target;
     struct wire_wait ask;
     struct wire_get get;
@@ -160,7 +160,7 @@ static void then_looked(struct tool_call *c, uint8_t op, const void *const *part
 
 /* It comes in frames; the last says whether that was all in time. */
 static void then_waited(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    struct waiting *w = c->own;
+    struct flow_waiting *w = c->own;
     const struct wire_waited *m = parts[0];
     (void)op;
     for (uint32_t i = 0; i < count && m->over.count == 0; i++) m = parts[i];
@@ -174,7 +174,7 @@ static void then_waited(struct tool_call *c, uint8_t op, const void *const *part
 }
 
 static void wait_on(struct tool_call *c) {
-    struct waiting *w = c->own;
+    struct flow_waiting *w = c->own;
     bool tells = c->progress.len > 0 && c->world->notify != NULL;
     w->slice_ms = tells && w->left_ms > PROGRESS_MS ? PROGRESS_MS : w->left_ms;
     w->ask = (struct wire_wait){.targets = {&w->target, 1}, .timeout_ms = (int64_t)w->slice_ms};
@@ -182,14 +182,14 @@ static void wait_on(struct tool_call *c) {
 }
 
 static void then_target(struct tool_call *c, const struct wire_job_view *v) {
-    struct waiting *w = c->own;
+    struct flow_waiting *w = c->own;
     w->target.name = v != NULL ? arena_slice(c->arena, v->job) : tool_call_text(c, "target");
     w->get = (struct wire_get){.target = w->target.name};
     wait_on(c);
 }
 
 void tool_wait(struct tool_call *c) {
-    struct waiting *w = ARENA_NEW(c->arena, struct waiting);
+    struct flow_waiting *w = ARENA_NEW(c->arena, struct flow_waiting);
     uint64_t s = tool_call_number(c, "timeout_s", WAIT_STANDARD_S);
     if (s == 0 || s > WAIT_MAX_S) {
         tool_call_refuse(c, ERR_INVALID, "`timeout_s` is 1 to %u: call wait again for longer", WAIT_MAX_S);

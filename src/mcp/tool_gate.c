@@ -84,7 +84,7 @@ void tool_questions(struct tool_call *c) {
 
 /* ---- deciding ---- */
 
-struct decision {
+struct gate_decision {
     struct slice job; /* FLOW/JOB */
     bool approve, tried_gate;
     struct wire_list list;
@@ -107,7 +107,7 @@ static bool hash_read(struct slice text, struct tool_call *c, struct slice *ret)
 }
 
 static void then_decided(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    const struct decision *d = c->own;
+    const struct gate_decision *d = c->own;
     struct json *j = tool_call_result(c);
     (void)op, (void)parts, (void)count;
     tool_call_put_str(j, "status", d->approve ? "approved" : "rejected");
@@ -122,7 +122,7 @@ static void then_decided(struct tool_call *c, uint8_t op, const void *const *par
 /* ---- approve: with the hash that was shown ---- */
 
 void tool_approve(struct tool_call *c) {
-    struct decision *d = ARENA_NEW(c->arena, struct decision);
+    struct gate_decision *d = ARENA_NEW(c->arena, struct gate_decision);
     struct slice word = tool_call_text(c, "verdict");
     c->own = d;
     d->approve = word.len == 0 || slice_eq(word, SLICE("approve"));
@@ -147,7 +147,7 @@ void tool_approve(struct tool_call *c) {
 static void search(struct tool_call *c, struct slice cursor);
 
 static void then_searched(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    struct decision *d = c->own;
+    struct gate_decision *d = c->own;
     const struct wire_listed *m = parts[0];
     const struct wire_question_view *list = m->questions.at;
     (void)op, (void)count;
@@ -167,7 +167,7 @@ static void then_searched(struct tool_call *c, uint8_t op, const void *const *pa
 }
 
 static void search(struct tool_call *c, struct slice cursor) {
-    struct decision *d = c->own;
+    struct gate_decision *d = c->own;
     d->list = (struct wire_list){.what = WIRE_LIST_QUESTIONS, .most = SEARCH_PAGE, .cursor = cursor};
     tool_call_ask(c, WIRE_LIST, &d->list, then_searched);
 }
@@ -187,7 +187,7 @@ static struct slice polled_id(const struct wire_job_view *v) {
 }
 
 static void write_key(struct tool_call *c, struct slice polled) {
-    struct decision *d = c->own;
+    struct gate_decision *d = c->own;
     d->entry = (struct wire_kv_entry){tool_call_format(c, "user:titan:hitl:status:%.*s", SLICE_FMT(polled)),
                                       d->approve ? SLICE("APPROVED") : SLICE("REJECTED")};
     d->change = (struct wire_kv_change){.op = WIRE_KV_SET, .entries = {&d->entry, 1}};
@@ -195,7 +195,7 @@ static void write_key(struct tool_call *c, struct slice polled) {
 }
 
 static void then_gate(struct tool_call *c, const struct wire_job_view *v) {
-    struct decision *d = c->own;
+    struct gate_decision *d = c->own;
     struct slice id = tool_call_text(c, "gate_id");
     struct slice polled = v != NULL ? polled_id(v) : (struct slice){0};
     if (v != NULL && (slice_eq(v->kind, SLICE("gate")) || v->question != 0)) {
@@ -214,8 +214,8 @@ static void then_gate(struct tool_call *c, const struct wire_job_view *v) {
 }
 
 static void decide_gate(struct tool_call *c, bool approve) {
-    struct decision *d = ARENA_NEW(c->arena, struct decision);
-    *d = (struct decision){.approve = approve};
+    struct gate_decision *d = ARENA_NEW(c->arena, struct gate_decision);
+    *d = (struct gate_decision){.approve = approve};
     c->own = d;
     find_job(c, tool_call_text(c, "gate_id"), then_gate);
 }

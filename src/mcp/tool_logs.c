@@ -32,7 +32,7 @@ void tool_job_status(struct tool_call *c) {
 
 /* ---- logs ---- */
 
-struct page {
+struct tool_log_page {
     struct slice job;
     struct wire_logs ask;
     uint64_t most;
@@ -58,7 +58,7 @@ static uint64_t first_offset(const void *const *parts, uint32_t count, uint64_t 
     return unless_any;
 }
 
-static void put_rest(struct json *j, const struct page *p, uint64_t from, uint64_t to, uint64_t total,
+static void put_rest(struct json *j, const struct tool_log_page *p, uint64_t from, uint64_t to, uint64_t total,
                      uint64_t cut_bytes) {
     json_key(j, "offset");
     json_u64(j, from);
@@ -75,7 +75,7 @@ static void put_rest(struct json *j, const struct page *p, uint64_t from, uint64
 }
 
 static void then_log(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    const struct page *p = c->own;
+    const struct tool_log_page *p = c->own;
     const struct wire_log_data *head = parts[0], *last = parts[count - 1];
     struct buf text;
     (void)op;
@@ -100,7 +100,7 @@ static void then_log(struct tool_call *c, uint8_t op, const void *const *parts, 
 }
 
 static void then_found(struct tool_call *c, const struct wire_job_view *v) {
-    struct page *p = c->own;
+    struct tool_log_page *p = c->own;
     if (v == NULL && p->is_titan) {
         struct json *j = tool_call_result(c);
         tool_call_put_text(j, "job_id", tool_call_text(c, "job_id"));
@@ -121,7 +121,7 @@ static void then_found(struct tool_call *c, const struct wire_job_view *v) {
 
 /* The tail unless something else is said: there the reason stands when something went wrong. */
 void tool_logs(struct tool_call *c) {
-    struct page *p = ARENA_NEW(c->arena, struct page);
+    struct tool_log_page *p = ARENA_NEW(c->arena, struct tool_log_page);
     uint64_t most = tool_call_number(c, "most", PAGE_STANDARD), tail = tool_call_number(c, "tail", 0);
     bool from_offset = tool_call_arg(c, "offset") != NULL;
     if (most == 0 || most > PAGE_MAX || tail > PAGE_MAX) {
@@ -129,8 +129,8 @@ void tool_logs(struct tool_call *c) {
                          PAGE_MAX);
         return;
     }
-    *p = (struct page){.most = most,
-                       .ask = {.now = true, .most = most, .attempt = (uint32_t)tool_call_number(c, "attempt", 0)}};
+    *p = (struct tool_log_page){
+        .most = most, .ask = {.now = true, .most = most, .attempt = (uint32_t)tool_call_number(c, "attempt", 0)}};
     p->ask.offset = tool_call_number(c, "offset", 0);
     if (!from_offset) p->ask.tail_bytes = tail > 0 ? tail : most;
     if (!from_offset && tail > 0) p->ask.most = tail;
@@ -139,8 +139,8 @@ void tool_logs(struct tool_call *c) {
 }
 
 void tool_job_logs(struct tool_call *c) {
-    struct page *p = ARENA_NEW(c->arena, struct page);
-    *p = (struct page){.most = PAGE_STANDARD, .is_titan = true};
+    struct tool_log_page *p = ARENA_NEW(c->arena, struct tool_log_page);
+    *p = (struct tool_log_page){.most = PAGE_STANDARD, .is_titan = true};
     p->ask = (struct wire_logs){.now = true, .most = PAGE_STANDARD, .tail_bytes = PAGE_STANDARD};
     c->own = p;
     find_job(c, tool_call_text(c, "job_id"), then_found);

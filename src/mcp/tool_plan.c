@@ -8,7 +8,7 @@
 #define WORKERS_MAX 1000u
 #define POOL_STANDARD "default"
 
-struct plan {
+struct flow_plan {
     struct wire_flow flow; /* as it is read */
     struct wire_flow sent;
     struct wire_submit submit;
@@ -27,7 +27,7 @@ static void say_invalid(struct tool_call *c, struct slice problem) {
 }
 
 /* Parents come before children in what the reader of flow files gives. */
-static void find_stages(struct tool_call *c, struct plan *p) {
+static void find_stages(struct tool_call *c, struct flow_plan *p) {
     const struct wire_job *jobs = p->flow.part.jobs.at;
     p->stage = ARENA_ARRAY(c->arena, uint32_t, p->flow.part.jobs.count + 1);
     for (uint32_t i = 0; i < p->flow.part.jobs.count; i++) {
@@ -94,7 +94,7 @@ static void put_waits(struct tool_call *c, struct json *j, const struct wire_opt
     json_array_end(j);
 }
 
-static void put_job(struct tool_call *c, struct json *j, const struct plan *p, uint32_t at,
+static void put_job(struct tool_call *c, struct json *j, const struct flow_plan *p, uint32_t at,
                     const struct tlv_list *workers) {
     const struct wire_job *jobs = p->flow.part.jobs.at, *job = &jobs[at];
     const struct wire_options *o = (const struct wire_options *)p->flow.part.options.at + job->options;
@@ -120,7 +120,7 @@ static void put_job(struct tool_call *c, struct json *j, const struct plan *p, u
 }
 
 static void then_workers(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    const struct plan *p = c->own;
+    const struct flow_plan *p = c->own;
     const struct wire_listed *m = parts[0];
     uint32_t jobs = p->flow.part.jobs.count;
     struct json *j = tool_call_result(c);
@@ -147,7 +147,7 @@ static void then_workers(struct tool_call *c, uint8_t op, const void *const *par
 }
 
 static void then_checked(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    struct plan *p = c->own;
+    struct flow_plan *p = c->own;
     const struct wire_submitted *m = parts[0];
     const struct wire_submitted_flow *flow = m->flows.at;
     (void)op, (void)count;
@@ -179,7 +179,7 @@ static enum err given_read(struct tool_call *c, struct spec_input *in, struct wh
 }
 
 void tool_plan(struct tool_call *c) {
-    struct plan *p = ARENA_NEW(c->arena, struct plan);
+    struct flow_plan *p = ARENA_NEW(c->arena, struct flow_plan);
     struct slice text = tool_call_raw(c, tool_call_arg(c, "flow"));
     struct mcp_world *world = ARENA_NEW(c->arena, struct mcp_world);
     *world = *c->world;

@@ -2,6 +2,7 @@
  * an agent calls `k` is `user:k` for everyone else. */
 #include <stdio.h>
 
+#include "hex.h"
 #include "tool.h"
 
 #define USER_PREFIX "user:"
@@ -107,7 +108,7 @@ static void then_kept(struct tool_call *c, uint8_t op, const void *const *parts,
     const struct wire_blob_kept *m = parts[0];
     char hex[65] = "";
     (void)op, (void)count;
-    for (size_t i = 0; i < m->hash.len && i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", m->hash.ptr[i]);
+    if (m->hash.len <= 32) hex_write(m->hash, hex);
     c->own = ARENA_NEW(c->arena, struct slice);
     *(struct slice *)c->own = arena_slice(c->arena, slice_str(hex));
     set(c, tool_call_format(c, FILE_PREFIX "%.*s", SLICE_FMT(tool_call_text(c, "script_name"))),

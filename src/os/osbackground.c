@@ -13,7 +13,7 @@
 
 #define WORKS_MAX 2u /* at a time: they read from the disk that the journal writes to */
 
-struct piece {
+struct background_piece {
     struct osbackground *owner;
     pthread_t thread;
     bool is_used;
@@ -28,11 +28,11 @@ struct osbackground {
     struct osloop *loop;
     int fd;
     watch_id watch;
-    struct piece all[WORKS_MAX];
+    struct background_piece all[WORKS_MAX];
 };
 
 static void *run(void *ctx) {
-    struct piece *p = ctx;
+    struct background_piece *p = ctx;
     uint64_t one = 1;
     p->work(p->ctx);
     atomic_store(&p->is_over, true);
@@ -41,7 +41,7 @@ static void *run(void *ctx) {
     return NULL;
 }
 
-static void finish(struct piece *p) {
+static void finish(struct background_piece *p) {
     ENSURE(pthread_join(p->thread, NULL) == 0);
     p->is_used = false;
     p->done(p->ctx);
@@ -58,7 +58,7 @@ static void readable(void *ctx, unsigned when) {
 
 static bool op_start(struct background *self, void (*work)(void *ctx), void (*done)(void *ctx), void *ctx) {
     struct osbackground *o = (struct osbackground *)self;
-    struct piece *p = NULL;
+    struct background_piece *p = NULL;
     for (uint32_t i = 0; i < WORKS_MAX && p == NULL; i++)
         if (!o->all[i].is_used) p = &o->all[i];
     if (p == NULL) return false;

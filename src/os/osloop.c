@@ -91,7 +91,7 @@ enum err osloop_open(uint32_t connections_max, struct osloop **ret, struct why *
     l->check.data = l->timer.data = l;
     ENSURE(uv_check_start(&l->check, turn_end) == 0);
     pool_init(&l->conns, sizeof(struct conn), connections_max);
-    pool_init(&l->watches, sizeof(struct watch), WATCHES_MAX);
+    pool_init(&l->watches, sizeof(struct osloop_watch), WATCHES_MAX);
     map_init(&l->conn_by_id);
     map_init(&l->watch_by_id);
     vec_init(&l->dirty, sizeof(uint64_t));
@@ -101,7 +101,7 @@ enum err osloop_open(uint32_t connections_max, struct osloop **ret, struct why *
 }
 
 static void watch_gone(uv_handle_t *h) {
-    struct watch *w = h->data;
+    struct osloop_watch *w = h->data;
     struct osloop *l = w->loop;
     pool_free(&l->watches, map_del(&l->watch_by_id, w->id));
 }
@@ -111,7 +111,7 @@ void osloop_close(struct osloop *l) {
     l->closing = true;
     osnet_close_all(l);
     for (uint32_t i = 1; i <= l->watches.high; i++) {
-        struct watch *w = pool_at(&l->watches, i);
+        struct osloop_watch *w = pool_at(&l->watches, i);
         if (w->id != 0 && !uv_is_closing((uv_handle_t *)&w->poll)) uv_close((uv_handle_t *)&w->poll, watch_gone);
     }
     for (uint32_t i = 0; i < l->signal_count; i++) uv_close((uv_handle_t *)&l->signals[i].handle, NULL);
@@ -177,14 +177,14 @@ void osloop_tls_client(struct osloop *l, struct ostls *tls) {
 /* ---- descriptors ---- */
 
 static void watch_ready(uv_poll_t *h, int status, int events) {
-    struct watch *w = h->data;
+    struct osloop_watch *w = h->data;
     unsigned when = 0;
     if (status < 0 || (events & (UV_READABLE | UV_DISCONNECT))) when |= OSLOOP_READABLE;
     if (events & UV_WRITABLE) when |= OSLOOP_WRITABLE;
     w->ready(w->ctx, when);
 }
 
-static void watch_start(struct watch *w, unsigned when) {
+static void watch_start(struct osloop_watch *w, unsigned when) {
     int events = (when & OSLOOP_READABLE ? UV_READABLE : 0) | (when & OSLOOP_WRITABLE ? UV_WRITABLE : 0);
     int e = events == 0 ? uv_poll_stop(&w->poll) : uv_poll_start(&w->poll, events, watch_ready);
     ENSURE(e == 0);
@@ -195,7 +195,7 @@ enum err osloop_watch(struct osloop *l, int fd, unsigned when, void (*ready)(voi
     REQUIRE(fd >= 0);
     uint32_t index = pool_alloc(&l->watches);
     if (index == 0) return why_set(why, ERR_LIMIT, "too many descriptors are watched");
-    struct watch *w = pool_at(&l->watches, index);
+    struct osloop_watch *w = pool_at(&l->watches, index);
     int e = uv_poll_init(&l->uv, &w->poll, fd);
     if (e != 0) {
         pool_free(&l->watches, index);
@@ -221,7 +221,7 @@ void osloop_watch_set(struct osloop *l, watch_id id, unsigned when) {
 void osloop_unwatch(struct osloop *l, watch_id id) {
     uint32_t index = id.v != 0 ? map_get(&l->watch_by_id, id.v) : 0;
     if (index == 0) return;
-    struct watch *w = pool_at(&l->watches, index);
+    struct osloop_watch *w = pool_at(&l->watches, index);
     if (!uv_is_closing((uv_handle_t *)&w->poll)) uv_close((uv_handle_t *)&w->poll, watch_gone);
 }
 

@@ -74,7 +74,7 @@ struct conn {
     char why[120];     /* failed */
 };
 
-struct listener {
+struct osloop_listener {
     struct osloop *loop;
     struct net_handler handler;
     union osloop_stream s;
@@ -82,7 +82,7 @@ struct listener {
     char path[OSLOOP_ADDRESS_MAX]; /* of a Unix socket: removed at the end */
 };
 
-struct watch {
+struct osloop_watch {
     uint64_t id; /* first */
     struct osloop *loop;
     uv_poll_t poll;
@@ -107,7 +107,7 @@ struct osloop {
     struct pool conns; /* struct conn */
     struct map conn_by_id;
     struct u32vec port_leases; /* a port, its descriptor, a port, ... */
-    struct pool watches; /* struct watch */
+    struct pool watches;       /* struct osloop_watch */
     struct map watch_by_id;
     uint64_t id_last;
     struct vec dirty;   /* uint64_t: connections with something to send or to tell */
@@ -117,7 +117,7 @@ struct osloop {
     uint64_t leaving_bytes; /* unsent to those that are closed, as above */
     struct ostls *tls_server, *tls_client; /* owned; NULL = plain only */
     char *plain_space; /* OSLOOP_PLAIN_BYTES, with the first TLS connection */
-    struct listener listeners[OSLOOP_LISTENERS_MAX];
+    struct osloop_listener listeners[OSLOOP_LISTENERS_MAX];
     uint32_t listener_count;
     struct signal_watch signals[OSLOOP_SIGNALS_MAX];
     uint32_t signal_count;

@@ -434,14 +434,14 @@ bool osnet_has_unsent(struct osloop *l) {
 /* ---- accepting ---- */
 
 /* Some places are left for those who are on this machine: an administrator gets in though the network has taken all. */
-static bool has_room(const struct listener *n) {
+static bool has_room(const struct osloop_listener *n) {
     const struct pool *all = &n->loop->conns;
     uint32_t kept = all->max / OSLOOP_LOCAL_PARTS;
     return n->is_pipe || all->count < all->max - kept;
 }
 
 static void have_peer(uv_stream_t *s, int status) {
-    struct listener *n = s->data;
+    struct osloop_listener *n = s->data;
     if (status < 0) return; /* no descriptors left, mostly: the peer will try again */
     struct conn *c = has_room(n) ? conn_new(n->loop, &n->handler, n->is_pipe) : NULL;
     if (c == NULL) { /* too many: take it, so that it hears something, and hang up */
@@ -471,7 +471,7 @@ static bool unix_is_dead(const char *path) {
     return dead;
 }
 
-static int listen_unix(struct osloop *l, struct listener *n, const char *path) {
+static int listen_unix(struct osloop *l, struct osloop_listener *n, const char *path) {
     if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path) return UV_ENAMETOOLONG;
     int e = uv_pipe_init(&l->uv, &n->s.pipe, 0);
     if (e != 0) return e;
@@ -482,7 +482,7 @@ static int listen_unix(struct osloop *l, struct listener *n, const char *path) {
     return e;
 }
 
-static int listen_tcp(struct osloop *l, struct listener *n, const char *address) {
+static int listen_tcp(struct osloop *l, struct osloop_listener *n, const char *address) {
     struct sockaddr_storage a;
     if (!address_parse(address, &a)) return UV_EINVAL;
     int e = uv_tcp_init(&l->uv, &n->s.tcp);
@@ -492,27 +492,27 @@ static int listen_tcp(struct osloop *l, struct listener *n, const char *address)
 }
 
 /* A socket that someone else bound, and keeps when we are gone. */
-static int listen_inherited(struct osloop *l, struct listener *n, int fd) {
+static int listen_inherited(struct osloop *l, struct osloop_listener *n, int fd) {
     int e = uv_tcp_init(&l->uv, &n->s.tcp);
     if (e != 0) return e;
     n->open = true;
     return uv_tcp_open(&n->s.tcp, fd);
 }
 
-static void listener_end(struct listener *n) {
+static void listener_end(struct osloop_listener *n) {
     if (!n->open || uv_is_closing(&n->s.handle)) return;
     uv_close(&n->s.handle, NULL); /* libuv removes the path it bound */
 }
 
-static struct listener *listener_new(struct osloop *l, const struct net_handler *handler) {
+static struct osloop_listener *listener_new(struct osloop *l, const struct net_handler *handler) {
     REQUIRE(l->listener_count < OSLOOP_LISTENERS_MAX);
-    struct listener *n = &l->listeners[l->listener_count++];
-    *n = (struct listener){.loop = l, .handler = *handler};
+    struct osloop_listener *n = &l->listeners[l->listener_count++];
+    *n = (struct osloop_listener){.loop = l, .handler = *handler};
     return n;
 }
 
 /* `e`: how its making went. */
-static enum err listener_start(struct listener *n, int e, const char *address, char ret[OSLOOP_ADDRESS_MAX],
+static enum err listener_start(struct osloop_listener *n, int e, const char *address, char ret[OSLOOP_ADDRESS_MAX],
                                struct why *why) {
     n->s.handle.data = n;
     if (e == 0) e = uv_listen(&n->s.stream, BACKLOG, have_peer);
@@ -532,7 +532,7 @@ static enum err listener_start(struct listener *n, int e, const char *address, c
 
 enum err osloop_listen(struct osloop *l, const char *address, const struct net_handler *handler,
                        char ret[OSLOOP_ADDRESS_MAX], struct why *why) {
-    struct listener *n = listener_new(l, handler);
+    struct osloop_listener *n = listener_new(l, handler);
     const char *path = address + sizeof UNIX_PREFIX - 1;
     int e = is_unix(address) ? listen_unix(l, n, path) : listen_tcp(l, n, address);
     return listener_start(n, e, address, ret, why);
@@ -540,7 +540,7 @@ enum err osloop_listen(struct osloop *l, const char *address, const struct net_h
 
 enum err osloop_listen_at(struct osloop *l, int fd, const struct net_handler *handler, char ret[OSLOOP_ADDRESS_MAX],
                           struct why *why) {
-    struct listener *n = listener_new(l, handler);
+    struct osloop_listener *n = listener_new(l, handler);
     return listener_start(n, listen_inherited(l, n, fd), "a socket that was handed over", ret, why);
 }
 

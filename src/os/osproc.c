@@ -34,9 +34,9 @@
 #define ORDER_BYTES_MAX (64u << 20)
 #define PATH_BYTES_MAX 4096u
 
-enum watch { WATCH_OUT = PROC_OUT, WATCH_ERR = PROC_ERR, WATCH_IN, WATCH_CONTROL, WATCH_COUNT };
+enum osproc_watch { WATCH_OUT = PROC_OUT, WATCH_ERR = PROC_ERR, WATCH_IN, WATCH_CONTROL, WATCH_COUNT };
 
-struct entry {
+struct osproc_entry {
     uint64_t id; /* first: never 0 while in use */
     struct proc_handler handler;
     int fds[WATCH_COUNT]; /* -1 = closed */
@@ -74,7 +74,7 @@ static struct osproc *of(struct proc *p) {
     return (struct osproc *)p;
 }
 
-static struct entry *find(struct osproc *o, uint64_t id) {
+static struct osproc_entry *find(struct osproc *o, uint64_t id) {
     uint32_t index = map_get(&o->by_id, id);
     return index ? pool_at(&o->entries, index) : NULL;
 }
@@ -85,20 +85,20 @@ static enum err fail(struct why *why, const char *what) {
 
 /* ---- watching ---- */
 
-static void watch(struct osproc *o, const struct entry *e, enum watch which, uint32_t events) {
+static void watch(struct osproc *o, const struct osproc_entry *e, enum osproc_watch which, uint32_t events) {
     if (e->fds[which] < 0) return;
     struct epoll_event event = {.events = events, .data.u64 = e->id * WATCH_COUNT + which};
     ENSURE(epoll_ctl(o->epoll, EPOLL_CTL_MOD, e->fds[which], &event) == 0);
 }
 
-static void unwatch(struct osproc *o, struct entry *e, enum watch which) {
+static void unwatch(struct osproc *o, struct osproc_entry *e, enum osproc_watch which) {
     (void)o;
     if (e->fds[which] < 0) return;
     (void)close(e->fds[which]); /* the only descriptor of its end: that takes it out of the epoll set, too */
     e->fds[which] = -1;
 }
 
-static enum err watch_new(struct osproc *o, struct entry *e, enum watch which, int fd, uint32_t events,
+static enum err watch_new(struct osproc *o, struct osproc_entry *e, enum osproc_watch which, int fd, uint32_t events,
                           struct why *why) {
     struct epoll_event event = {.events = events, .data.u64 = e->id * WATCH_COUNT + which};
     e->fds[which] = fd;
@@ -107,8 +107,8 @@ static enum err watch_new(struct osproc *o, struct entry *e, enum watch which, i
     return ERR_OK;
 }
 
-static void entry_free(struct osproc *o, struct entry *e) {
-    for (int which = 0; which < WATCH_COUNT; which++) unwatch(o, e, (enum watch)which);
+static void entry_free(struct osproc *o, struct osproc_entry *e) {
+    for (int which = 0; which < WATCH_COUNT; which++) unwatch(o, e, (enum osproc_watch)which);
     buf_fini(&e->feed);
     if (e->uid != 0) o->uid_taken[e->uid - o->uid_first] = 0;
     pool_free(&o->entries, map_del(&o->by_id, e->id));
@@ -190,7 +190,7 @@ static enum err order_write(const struct proc_spec *s, const char *program, uint
 }
 
 /* The one that was free for longest: what the last one with it left behind is gone by then. */
-static enum err uid_take(struct osproc *o, struct entry *e, struct why *why) {
+static enum err uid_take(struct osproc *o, struct osproc_entry *e, struct why *why) {
     for (uint32_t i = 0; i < o->uid_count; i++) {
         uint32_t at = o->uid_next++ % o->uid_count;
         if (o->uid_taken[at]) continue;
@@ -203,7 +203,8 @@ static enum err uid_take(struct osproc *o, struct entry *e, struct why *why) {
 }
 
 /* Gives the order to a keeper that has nothing to do, or to a new one. */
-static enum err order_send(struct osproc *o, struct entry *e, const int fds[SUPERVISOR_FD_COUNT], struct why *why) {
+static enum err order_send(struct osproc *o, struct osproc_entry *e, const int fds[SUPERVISOR_FD_COUNT],
+                           struct why *why) {
     struct supervisor_message order = {.word = SUPERVISOR_ORDER}, call = {.word = SUPERVISOR_NEW};
     uint32_t count = fds[SUPERVISOR_FD_IN] >= 0 ? SUPERVISOR_FD_COUNT : SUPERVISOR_FD_IN;
     while (o->idle.count > 0) {
@@ -226,14 +227,14 @@ static enum err order_send(struct osproc *o, struct entry *e, const int fds[SUPE
 }
 
 /* Our ends go into the entry, theirs into `theirs`; whoever fails half-way closes both. */
-static enum err pipes_make(struct osproc *o, struct entry *e, const struct proc_spec *s,
+static enum err pipes_make(struct osproc *o, struct osproc_entry *e, const struct proc_spec *s,
                            int theirs[SUPERVISOR_FD_COUNT], struct why *why) {
     int pair[2];
     enum err err = ERR_OK;
     for (int stream = 0; stream < 2 && err == ERR_OK; stream++) {
         if (pipe2(pair, O_CLOEXEC) != 0) return fail(why, "pipe");
         theirs[SUPERVISOR_FD_OUT + stream] = pair[1];
-        err = watch_new(o, e, (enum watch)stream, pair[0], EPOLLIN, why);
+        err = watch_new(o, e, (enum osproc_watch)stream, pair[0], EPOLLIN, why);
     }
     if (err == ERR_OK && s->has_stdin) {
         if (pipe2(pair, O_CLOEXEC) != 0) return fail(why, "pipe");
@@ -265,8 +266,8 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     if (err != ERR_OK) return err;
     uint32_t index = pool_alloc(&o->entries);
     if (index == 0) return why_set(why, ERR_LIMIT, "%u processes run already", PROCS_MAX);
-    struct entry *e = pool_at(&o->entries, index);
-    *e = (struct entry){.id = ++o->serial, .handler = *handler, .fds = {-1, -1, -1, -1}};
+    struct osproc_entry *e = pool_at(&o->entries, index);
+    *e = (struct osproc_entry){.id = ++o->serial, .handler = *handler, .fds = {-1, -1, -1, -1}};
     map_put(&o->by_id, e->id, index);
     buf_init(&e->feed, FEED_BYTES_MAX);
     int theirs[SUPERVISOR_FD_COUNT] = {-1, -1, -1, -1};
@@ -286,7 +287,7 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
 /* ---- the other calls; each is fine for a process that has just ended ---- */
 
 static void op_feed(struct proc *p, proc_id id, struct slice bytes) {
-    struct entry *e = find(of(p), id.v);
+    struct osproc_entry *e = find(of(p), id.v);
     if (e == NULL || e->fds[WATCH_IN] < 0) return; /* it has closed its input: as with a pipe to a dead reader */
     REQUIRE(!e->feed_over);
     if (e->fed == e->feed.len) {
@@ -299,14 +300,14 @@ static void op_feed(struct proc *p, proc_id id, struct slice bytes) {
 }
 
 static void op_feed_end(struct proc *p, proc_id id) {
-    struct entry *e = find(of(p), id.v);
+    struct osproc_entry *e = find(of(p), id.v);
     if (e == NULL) return;
     e->feed_over = true;
     if (e->fed == e->feed.len) unwatch(of(p), e, WATCH_IN);
 }
 
 static void op_pause(struct proc *p, proc_id id, bool on) {
-    struct entry *e = find(of(p), id.v);
+    struct osproc_entry *e = find(of(p), id.v);
     if (e == NULL || e->paused == on) return;
     e->paused = on;
     for (int which = WATCH_OUT; which <= WATCH_ERR; which++) {
@@ -318,7 +319,7 @@ static void op_pause(struct proc *p, proc_id id, bool on) {
 }
 
 static void say(struct osproc *o, proc_id id, const struct supervisor_message *m) {
-    const struct entry *e = find(o, id.v);
+    const struct osproc_entry *e = find(o, id.v);
     if (e == NULL || e->fds[WATCH_CONTROL] < 0) return;
     (void)send(e->fds[WATCH_CONTROL], m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -335,7 +336,7 @@ static void op_kill_at(struct proc *p, proc_id id, int64_t mono_ms) {
 
 /* ---- what happened ---- */
 
-static void hear_output(struct osproc *o, struct entry *e, enum watch which) {
+static void hear_output(struct osproc *o, struct osproc_entry *e, enum osproc_watch which) {
     uint64_t id = e->id;
     /* After the end of everyone who could write, what is there is all there is. */
     for (uint32_t i = 0; e->is_over || i < READS_MAX; i++) {
@@ -352,7 +353,7 @@ static void hear_output(struct osproc *o, struct entry *e, enum watch which) {
     }
 }
 
-static void hear_input(struct osproc *o, struct entry *e, uint32_t events) {
+static void hear_input(struct osproc *o, struct osproc_entry *e, uint32_t events) {
     if (events & EPOLLERR) { /* it reads no more */
         unwatch(o, e, WATCH_IN);
         return;
@@ -377,7 +378,7 @@ static void hear_input(struct osproc *o, struct entry *e, uint32_t events) {
         e->handler.stdin_ready(e->handler.ctx, (proc_id){e->id});
 }
 
-static void hear_control(struct osproc *o, struct entry *e) {
+static void hear_control(struct osproc *o, struct osproc_entry *e) {
     struct supervisor_message m;
     ssize_t got = recv(e->fds[WATCH_CONTROL], &m, sizeof m, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -406,14 +407,14 @@ static void hear_control(struct osproc *o, struct entry *e) {
 /* A keeper tells its pid before it starts the process, so it is there to be read, if not read yet. */
 static enum proc_port op_port_owner(struct proc *p, proc_id id, uint32_t port, struct why *why) {
     struct osproc *o = of(p);
-    struct entry *e = find(o, id.v);
+    struct osproc_entry *e = find(o, id.v);
     struct supervisor_message m = {0};
     if (e == NULL || e->is_over) return PROC_PORT_UNKNOWN;
     if (e->keeper == 0 && recv(e->fds[WATCH_CONTROL], &m, sizeof m, MSG_PEEK) == (ssize_t)sizeof m) hear_control(o, e);
     return e->keeper != 0 ? oslisteners_owner(port, e->keeper, &e->port, why) : PROC_PORT_UNKNOWN;
 }
 
-static void finish(struct osproc *o, struct entry *e) {
+static void finish(struct osproc *o, struct osproc_entry *e) {
     hear_output(o, e, WATCH_OUT);
     hear_output(o, e, WATCH_ERR);
     if (e->fds[WATCH_OUT] >= 0 || e->fds[WATCH_ERR] >= 0) return; /* paused: the rest is read later */
@@ -425,8 +426,8 @@ static void finish(struct osproc *o, struct entry *e) {
     handler.ended(handler.ctx, (proc_id){id}, exit_code, number, &usage);
 }
 
-static void hear(struct osproc *o, uint64_t id, enum watch which, uint32_t events) {
-    struct entry *e = find(o, id);
+static void hear(struct osproc *o, uint64_t id, enum osproc_watch which, uint32_t events) {
+    struct osproc_entry *e = find(o, id);
     if (e == NULL || e->fds[which] < 0) return; /* gone since */
     switch (which) {
     case WATCH_OUT:
@@ -457,7 +458,8 @@ void osproc_run(struct proc *p) {
         if (events[i].data.u64 == 0)
             o->is_gone = true;
         else
-            hear(o, events[i].data.u64 / WATCH_COUNT, (enum watch)(events[i].data.u64 % WATCH_COUNT), events[i].events);
+            hear(o, events[i].data.u64 / WATCH_COUNT, (enum osproc_watch)(events[i].data.u64 % WATCH_COUNT),
+                 events[i].events);
     }
     if (o->is_gone) (void)epoll_ctl(o->epoll, EPOLL_CTL_DEL, o->nursery, NULL);
 }
@@ -483,7 +485,7 @@ enum err osproc_open(const struct oscgroup *groups, struct proc **ret, struct wh
     ENSURE(o->epoll >= 0);
     struct epoll_event event = {.events = EPOLLRDHUP, .data.u64 = 0};
     ENSURE(epoll_ctl(o->epoll, EPOLL_CTL_ADD, nursery, &event) == 0);
-    pool_init(&o->entries, sizeof(struct entry), PROCS_MAX);
+    pool_init(&o->entries, sizeof(struct osproc_entry), PROCS_MAX);
     map_init(&o->by_id);
     vec_init(&o->idle, sizeof(struct idle));
     *ret = &o->proc;
@@ -502,7 +504,7 @@ void osproc_uids(struct proc *p, uint32_t first, uint32_t last) {
 void osproc_close(struct proc *p) {
     struct osproc *o = of(p);
     for (uint32_t i = 1; i <= o->entries.high; i++) {
-        struct entry *e = pool_at(&o->entries, i);
+        struct osproc_entry *e = pool_at(&o->entries, i);
         if (e->id != 0) entry_free(o, e);
     }
     for (uint32_t i = 0; i < o->idle.count; i++) (void)close(((struct idle *)vec_at(&o->idle, i))->control);

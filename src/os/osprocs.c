@@ -105,9 +105,9 @@ static void own_read(struct u32vec *ret) {
     }
 }
 
-enum walk { WALK_OUTSIDE, WALK_JOB, WALK_BROKEN };
+enum osprocs_walk { WALK_OUTSIDE, WALK_JOB, WALK_BROKEN };
 
-static enum walk walk_up(uint32_t pid, const struct u32vec *own) {
+static enum osprocs_walk walk_up(uint32_t pid, const struct u32vec *own) {
     for (uint32_t i = 0; i < ABOVE_MAX; i++) {
         struct row row = {0};
         if (pid == 0) return i > 0 ? WALK_OUTSIDE : WALK_BROKEN; /* 0: of a namespace that we cannot see */
@@ -123,7 +123,7 @@ static enum walk walk_up(uint32_t pid, const struct u32vec *own) {
 
 bool osprocs_is_of_job(pid_t pid) {
     struct u32vec own = {0};
-    enum walk found = WALK_BROKEN;
+    enum osprocs_walk found = WALK_BROKEN;
     for (int i = 0; i < WALKS_MAX && found == WALK_BROKEN; i++) {
         own_read(&own);
         found = walk_up((uint32_t)pid, &own);

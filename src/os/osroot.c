@@ -35,14 +35,14 @@ static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/d
 static const char *const secrets[] = {"/etc/shadow",  "/etc/shadow-",     "/etc/gshadow",     "/etc/gshadow-",
                                       "/etc/sudoers", "/etc/ssl/private", "/etc/krb5.keytab", NULL};
 
-struct place {
+struct osroot_place {
     const char *path;
     int tree; /* a detached copy; -1: an empty directory */
     bool is_dir;
 };
 
 struct view {
-    struct place places[PLACES_MAX];
+    struct osroot_place places[PLACES_MAX];
     uint32_t count;
     char exe[PATH_MAX], resolver[PATH_MAX], tmp[PATH_MAX];
 };
@@ -53,10 +53,10 @@ static enum err fail(struct why *why, const char *what) {
 
 /* ---- taking hold ---- */
 
-static struct place *place_add(struct view *v, const char *path) {
+static struct osroot_place *place_add(struct view *v, const char *path) {
     ENSURE(v->count < PLACES_MAX);
-    struct place *p = &v->places[v->count++];
-    *p = (struct place){path, -1, true};
+    struct osroot_place *p = &v->places[v->count++];
+    *p = (struct osroot_place){path, -1, true};
     return p;
 }
 
@@ -75,7 +75,7 @@ static bool is_below_any(const char *path, const char *const *tops) {
 static enum err tree_take(struct view *v, int fd, const char *path, uint64_t attributes, struct why *why) {
     struct stat st;
     struct mount_attr set = {.attr_set = attributes};
-    struct place *p = place_add(v, path);
+    struct osroot_place *p = place_add(v, path);
     p->tree = fd;
     if (fstat(fd, &st) != 0 || mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &set, sizeof set) != 0)
         return fail(why, path);
@@ -163,7 +163,7 @@ static enum err path_make(const char *path, bool is_dir, struct why *why) {
     return ERR_OK;
 }
 
-static enum err place_hang(const struct place *p, struct why *why) {
+static enum err place_hang(const struct osroot_place *p, struct why *why) {
     enum err e = path_make(p->path, p->is_dir, why);
     if (e != ERR_OK) return e;
     if (p->tree < 0) /* made read-only at the end: something may have to be hung into it */
@@ -175,7 +175,7 @@ static enum err place_hang(const struct place *p, struct why *why) {
 }
 
 static int by_path(const void *a, const void *b) {
-    return strcmp(((const struct place *)a)->path, ((const struct place *)b)->path);
+    return strcmp(((const struct osroot_place *)a)->path, ((const struct osroot_place *)b)->path);
 }
 
 static enum err read_only(const char *path, struct why *why) {

@@ -137,7 +137,7 @@ struct supervisor {
     int oom_rounds; /* left, in which to look whether memory was short here or in a group above */
 };
 
-struct job {
+struct supervised_job {
     char *program, *workdir;
     char **argv, **env;
     const int *fds;
@@ -146,14 +146,14 @@ struct job {
     struct ossandbox sandbox;
 };
 
-static void job_streams(const struct job *j) {
+static void job_streams(const struct supervised_job *j) {
     if (j->has_stdin) (void)dup2(j->fds[SUPERVISOR_FD_IN], STDIN_FILENO); /* else the nursery's /dev/null */
     (void)dup2(j->fds[SUPERVISOR_FD_OUT], STDOUT_FILENO);
     (void)dup2(j->fds[SUPERVISOR_FD_ERR], STDERR_FILENO);
 }
 
 /* Along PATH, for a program that is to be looked for in a sandbox. */
-static void exec_along_path(const struct job *j) {
+static void exec_along_path(const struct supervised_job *j) {
     const char *path = "/usr/local/bin:/usr/bin:/bin";
     char file[4096];
     for (char **line = j->env; *line != NULL; line++)
@@ -166,13 +166,13 @@ static void exec_along_path(const struct job *j) {
 }
 
 /* Before anything is given up; false with errno: a limit would not hold. */
-static bool job_limit(const struct job *j) {
+static bool job_limit(const struct supervised_job *j) {
     errno = oscgroup_enter(j->group);
     return errno == 0;
 }
 
 /* Returns when it cannot be run. */
-static void job_exec(const struct job *j) {
+static void job_exec(const struct supervised_job *j) {
     sigset_t none;
     (void)setsid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -186,7 +186,7 @@ static void job_exec(const struct job *j) {
 }
 
 /* The child runs in the memory of the keeper, which waits for the exec: nothing is changed there but `*ret_errno`. */
-static pid_t job_spawn(const struct job *j, volatile int *ret_errno) {
+static pid_t job_spawn(const struct supervised_job *j, volatile int *ret_errno) {
     pid_t pid = vfork();
     if (pid == 0) {
         job_streams(j);
@@ -199,7 +199,7 @@ static pid_t job_spawn(const struct job *j, volatile int *ret_errno) {
 }
 
 /* In a copy of that memory: what is done here takes its time, and the keeper goes on. */
-static pid_t job_spawn_boxed(const struct job *j, int *told, volatile int *ret_errno) {
+static pid_t job_spawn_boxed(const struct supervised_job *j, int *told, volatile int *ret_errno) {
     *told = SIGKILL; /* unless it tells more */
     pid_t pid = ossandbox_fork(&j->sandbox);
     if (pid == 0) {
@@ -242,7 +242,7 @@ static pid_t job_start(struct supervisor *k, const int fds[SUPERVISOR_FD_COUNT])
     struct supervisor_order order;
     memcpy(&order, whole, sizeof order);
     char *text = whole + sizeof order;
-    struct job j = {.fds = fds, .has_stdin = order.has_stdin != 0, .group = &k->group};
+    struct supervised_job j = {.fds = fds, .has_stdin = order.has_stdin != 0, .group = &k->group};
     arena_init(&arena, 4096, LISTS_BYTES_MAX);
     j.program = text;
     text += strlen(text) + 1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hex.h"
 #include "ostls.h"
 #include "panic.h"
 
@@ -196,7 +197,7 @@ void ostls_pin(const struct ostls *t, char ret[OSTLS_PIN_TEXT]) {
     const X509 *own = SSL_CTX_get0_certificate(t->ctx);
     ret[0] = 0;
     if (own == NULL || X509_digest(own, EVP_sha256(), hash, &len) != 1) return;
-    for (unsigned i = 0; i < len; i++) snprintf(ret + (size_t)i * 2, 3, "%02x", hash[i]);
+    hex_write(slice_of(hash, len), ret);
 }
 
 /* ---- connections ---- */

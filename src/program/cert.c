@@ -14,7 +14,7 @@
 #define DAYS_MAX 36500
 #define DIR_BYTES 512u
 
-struct wish {
+struct cert_wish {
     const char *data, *tenant;
     char dir[DIR_BYTES];
     const char *names[OSCERT_HOSTS_MAX];
@@ -22,7 +22,7 @@ struct wish {
     int days;
 };
 
-static enum err name_add(struct wish *w, const char *name, struct why *why) {
+static enum err name_add(struct cert_wish *w, const char *name, struct why *why) {
     for (uint32_t i = 0; i < w->name_count; i++)
         if (strcmp(w->names[i], name) == 0) return ERR_OK;
     if (w->name_count == OSCERT_HOSTS_MAX) return why_set(why, ERR_LIMIT, "more than %u names", OSCERT_HOSTS_MAX);
@@ -30,9 +30,9 @@ static enum err name_add(struct wish *w, const char *name, struct why *why) {
     return ERR_OK;
 }
 
-static enum err wish_read(struct wish *w, int count, char **args, struct why *why) {
+static enum err wish_read(struct cert_wish *w, int count, char **args, struct why *why) {
     const char *data = getenv("REEVE_DATA");
-    *w = (struct wish){.data = data != NULL && data[0] != 0 ? data : ".reeve", .days = DAYS_STANDARD};
+    *w = (struct cert_wish){.data = data != NULL && data[0] != 0 ? data : ".reeve", .days = DAYS_STANDARD};
     for (int i = 0; i < count; i++) {
         bool is_flag = strncmp(args[i], "--", 2) == 0;
         if (is_flag && i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
@@ -60,7 +60,7 @@ static enum err wish_read(struct wish *w, int count, char **args, struct why *wh
 }
 
 enum err cert_init(int count, char **args, struct why *why) {
-    struct wish w;
+    struct cert_wish w;
     static char host[256];
     enum err e = wish_read(&w, count, args, why);
     if (e == ERR_OK && w.tenant != NULL) e = why_set(why, ERR_INVALID, "--tenant is for workers and clients");
@@ -83,7 +83,7 @@ enum err cert_init(int count, char **args, struct why *why) {
     return ERR_OK;
 }
 
-static enum err peer(int count, char **args, const char *role, struct wish *w, struct why *why) {
+static enum err peer(int count, char **args, const char *role, struct cert_wish *w, struct why *why) {
     enum err e = wish_read(w, count, args, why);
     if (e == ERR_OK && w->name_count != 1)
         e = why_set(why, ERR_INVALID, "expected one NAME; see `reeve help cert %s`", role);
@@ -93,7 +93,7 @@ static enum err peer(int count, char **args, const char *role, struct wish *w, s
 }
 
 enum err cert_worker(int count, char **args, struct why *why) {
-    struct wish w;
+    struct cert_wish w;
     enum err e = peer(count, args, "worker", &w, why);
     if (e == ERR_OK && isatty(STDOUT_FILENO))
         printf("\nTake that file to the machine of the worker, and there:\n\n"
@@ -103,12 +103,12 @@ enum err cert_worker(int count, char **args, struct why *why) {
 }
 
 enum err cert_client(int count, char **args, struct why *why) {
-    struct wish w;
+    struct cert_wish w;
     return peer(count, args, "client", &w, why);
 }
 
 enum err cert_revoke(int count, char **args, struct why *why) {
-    struct wish w;
+    struct cert_wish w;
     char serial[OSCERT_SERIAL_MAX];
     enum err e = wish_read(&w, count, args, why);
     if (e == ERR_OK && (w.name_count != 1 || w.tenant != NULL))

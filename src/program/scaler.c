@@ -34,7 +34,7 @@
 #define AGAIN_MS 500   /* after the first; doubles */
 #define AGAIN_MS_MAX 30000
 
-struct process {
+struct scaler_process {
     pid_t pid;       /* 0: there is none */
     int64_t wait_ms; /* before it is started again, if it ends early once more */
 };
@@ -44,7 +44,7 @@ static struct scaler {
     struct fleet fleet;
     struct listener listener;
     struct hook hook;
-    struct process processes[FLEET_MAX];
+    struct scaler_process processes[FLEET_MAX];
     char name[NAME_BYTES], token[WORKER_TOKEN_MAX + 16];
     struct disk *disk; /* held for its lock: one scaler for a directory */
     struct osloop *loop;
@@ -115,7 +115,7 @@ static enum err process_spawn(uint32_t i, struct why *why) {
     return e;
 }
 
-static int64_t again_ms(struct process *p, bool early) {
+static int64_t again_ms(struct scaler_process *p, bool early) {
     p->wait_ms = !early ? 0 : p->wait_ms == 0 ? AGAIN_MS : p->wait_ms * 2;
     if (p->wait_ms > AGAIN_MS_MAX) p->wait_ms = AGAIN_MS_MAX;
     return now_ms() + 1 + p->wait_ms;
@@ -123,7 +123,7 @@ static int64_t again_ms(struct process *p, bool early) {
 
 static void process_start(uint32_t i) {
     struct why why = {{0}};
-    struct process *p = &self.processes[i];
+    struct scaler_process *p = &self.processes[i];
     if (process_spawn(i, &why) != ERR_OK) {
         log_line(why.text);
         fleet_broke(&self.fleet, i, again_ms(p, true));
@@ -135,7 +135,7 @@ static void process_start(uint32_t i) {
 
 static void process_ended(uint32_t i, int status) {
     char text[100];
-    struct process *p = &self.processes[i];
+    struct scaler_process *p = &self.processes[i];
     bool early = now_ms() - self.fleet.places[i].started_ms < EARLY_MS;
     p->pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {

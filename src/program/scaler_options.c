@@ -14,11 +14,11 @@
 #define HOOK_TIMEOUT_MS_STANDARD 60000
 #define HOOK_PATIENCE_MS_STANDARD 300000 /* machines of clouds take minutes */
 
-enum kind { KIND_TEXT, KIND_COUNT, KIND_DURATION };
+enum scaler_option_kind { KIND_TEXT, KIND_COUNT, KIND_DURATION };
 
-static const struct option {
+static const struct scaler_option {
     const char *name, *value;
-    enum kind kind;
+    enum scaler_option_kind kind;
     size_t at; /* in struct scaler_options */
     const char *help;
 } options[] = {
@@ -42,13 +42,13 @@ static const struct option {
 };
 #define OPTION_COUNT (sizeof options / sizeof options[0])
 
-static const struct option *option_of(const char *name) {
+static const struct scaler_option *option_of(const char *name) {
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (strcmp(options[i].name, name) == 0) return &options[i];
     return NULL;
 }
 
-static enum err take(struct scaler_options *o, const struct option *option, const char *value, struct why *why) {
+static enum err take(struct scaler_options *o, const struct scaler_option *option, const char *value, struct why *why) {
     char *at = (char *)o + option->at;
     int64_t n = 0;
     switch (option->kind) {
@@ -135,7 +135,7 @@ enum err scaler_options_read(struct scaler_options *o, int count, char **args, c
     if (count > SCALER_ARGS_MAX) return why_set(why, ERR_LIMIT, "more than %d arguments", SCALER_ARGS_MAX);
     enum err e = ERR_OK;
     for (int i = 0; i < count && e == ERR_OK; i++) {
-        const struct option *option = option_of(args[i]);
+        const struct scaler_option *option = option_of(args[i]);
         if (option == NULL) {
             e = hand_on(o, count, args, &i, theirs, &their_count, why);
         } else if (i + 1 == count) {

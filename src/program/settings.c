@@ -115,25 +115,25 @@ static enum err read_environment(struct settings *s, struct why *why) {
 
 /* ---- the file: one mapping of names to values ---- */
 
-struct reader {
+struct settings_reader {
     yaml_parser_t parser;
     yaml_event_t event;
     const char *path;
 };
 
-static enum err refuse(struct reader *r, struct why *why, const char *text) {
+static enum err refuse(struct settings_reader *r, struct why *why, const char *text) {
     return why_set(why, ERR_INVALID, "%s:%zu:%zu: %s", r->path, r->event.start_mark.line + 1,
                    r->event.start_mark.column + 1, text);
 }
 
-static enum err next(struct reader *r, struct why *why) {
+static enum err next(struct settings_reader *r, struct why *why) {
     yaml_event_delete(&r->event);
     if (yaml_parser_parse(&r->parser, &r->event)) return ERR_OK;
     return why_set(why, ERR_INVALID, "%s:%zu:%zu: %s", r->path, r->parser.problem_mark.line + 1,
                    r->parser.problem_mark.column + 1, r->parser.problem ? r->parser.problem : "not YAML");
 }
 
-static enum err read_pair(struct reader *r, struct settings *s, struct why *why) {
+static enum err read_pair(struct settings_reader *r, struct settings *s, struct why *why) {
     char name[64];
     if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length >= sizeof name)
         return refuse(r, why, "the name of a setting is expected");
@@ -146,7 +146,7 @@ static enum err read_pair(struct reader *r, struct settings *s, struct why *why)
     return e == ERR_OK ? next(r, why) : refuse(r, why, inner.text);
 }
 
-static enum err read_events(struct reader *r, struct settings *s, struct why *why) {
+static enum err read_events(struct settings_reader *r, struct settings *s, struct why *why) {
     enum err e = next(r, why);
     while (e == ERR_OK && (r->event.type == YAML_STREAM_START_EVENT || r->event.type == YAML_DOCUMENT_START_EVENT))
         e = next(r, why);
@@ -158,7 +158,7 @@ static enum err read_events(struct reader *r, struct settings *s, struct why *wh
 }
 
 static enum err read_file(struct settings *s, const char *path, bool must, struct why *why) {
-    struct reader r = {.path = path};
+    struct settings_reader r = {.path = path};
     FILE *f = fopen(path, "re");
     if (f == NULL && !must && errno == ENOENT) return ERR_OK;
     if (f == NULL) return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerrordesc_np(errno));

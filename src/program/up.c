@@ -43,7 +43,7 @@
 #define ORION_ANYWHERE "127.0.0.1:0"
 #define PLAYGROUND_SLOTS_MIN 4 /* the demo runs branches side by side */
 
-enum part { PART_SERVER, PART_WORKER, PART_COUNT };
+enum up_part { PART_SERVER, PART_WORKER, PART_COUNT };
 static const char *const part_words[PART_COUNT] = {"serve", "worker"};
 
 struct up {
@@ -174,7 +174,7 @@ static void usage(void) {
 
 /* ---- processes ---- */
 
-static void child_output(const struct up *u, enum part p) {
+static void child_output(const struct up *u, enum up_part p) {
     char path[PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s/%s.log", u->data, part_words[p]);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -183,7 +183,7 @@ static void child_output(const struct up *u, enum part p) {
     dup2(fd, STDERR_FILENO);
 }
 
-_Noreturn static void child_run(const struct up *u, enum part p) {
+_Noreturn static void child_run(const struct up *u, enum up_part p) {
     bool scales = p == PART_WORKER && u->workers != NULL;
     const char *argv[ARGS_MAX] = {"reeve", scales ? "scaler" : part_words[p]};
     char min[16], max[16];
@@ -223,7 +223,7 @@ _Noreturn static void child_run(const struct up *u, enum part p) {
     _exit(127);
 }
 
-static enum err part_start(struct up *u, enum part p, struct why *why) {
+static enum err part_start(struct up *u, enum up_part p, struct why *why) {
     struct up_playground *play = p == PART_SERVER ? u->play : NULL;
     fflush(stdout);
     enum err e = play != NULL ? up_playground_before(play, why) : ERR_OK;
@@ -240,7 +240,7 @@ static enum err part_start(struct up *u, enum part p, struct why *why) {
 
 /* Something ended. Unless we are stopping it comes back. */
 static void part_ended(struct up *u, pid_t pid, int status) {
-    for (enum part p = 0; p < PART_COUNT; p++) {
+    for (enum up_part p = 0; p < PART_COUNT; p++) {
         if (u->parts[p].pid != pid) continue;
         u->parts[p].pid = 0;
         if (p == PART_SERVER && u->play != NULL) up_playground_ended(u->play, now_ms());
@@ -389,13 +389,13 @@ static bool runs(const struct up *u) {
     return u->parts[PART_SERVER].pid != 0 || u->parts[PART_WORKER].pid != 0;
 }
 
-static int64_t again_at(const struct up *u, enum part p) {
+static int64_t again_at(const struct up *u, enum up_part p) {
     return p == PART_SERVER && u->play != NULL ? u->play->again_ms : u->parts[p].again_ms;
 }
 
 static int next_wait(const struct up *u) {
     int64_t next = u->play != NULL && standin_is_waiting(&u->play->understudy) ? 1000 : -1, now = now_ms();
-    for (enum part p = 0; p < PART_COUNT && !u->stopping; p++) {
+    for (enum up_part p = 0; p < PART_COUNT && !u->stopping; p++) {
         if (u->parts[p].pid != 0) continue;
         int64_t left = again_at(u, p) > now ? again_at(u, p) - now : 0;
         if (next < 0 || left < next) next = left;
@@ -424,7 +424,7 @@ static enum err supervise(struct up *u, struct why *why) {
         bool had_worker = u->parts[PART_WORKER].pid != 0;
         reap(u);
         if (u->stopping && had_worker && u->parts[PART_WORKER].pid == 0) stop_next(u);
-        for (enum part k = 0; k < PART_COUNT && !u->stopping; k++) {
+        for (enum up_part k = 0; k < PART_COUNT && !u->stopping; k++) {
             if (u->parts[k].pid != 0 || now_ms() < again_at(u, k)) continue;
             enum err e = part_start(u, k, why);
             if (e != ERR_OK) return e;

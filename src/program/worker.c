@@ -39,7 +39,7 @@
 #define GPU_TEXT_MAX 4096u
 #define GPUS_MAX 1024u
 
-struct worker {
+struct worker_program {
     struct worker_options given;
     char space_path[PATH_BYTES_MAX + 8], server_told[2 * PATH_BYTES_MAX + 16];
     char tls_own[PATH_BYTES_MAX + 64]; /* ca.pem of a server on this machine */
@@ -84,7 +84,7 @@ static uint32_t cpu_percent(void *ctx) {
 
 /* What jobs see of our environment, and how they reach the server as we do, with the token of their attempt; and this
  * program, to do it with. */
-static void env_make(struct worker *w) {
+static void env_make(struct worker_program *w) {
     bool has_all = w->given.titan_master != NULL && w->given.pass_env == NULL; /* as jobs of Titan's workers do */
     const char *python = w->given.python_path != NULL ? w->given.python_path : getenv("REEVE_PYTHON_PATH");
     worker_env_make(&w->env, has_all ? "all" : w->given.pass_env);
@@ -106,7 +106,7 @@ static const char *server_data(void) {
 
 /* A server that was started again may listen at another port: its directory says which. */
 static const char *server_now(void *ctx) {
-    struct worker *w = ctx;
+    struct worker_program *w = ctx;
     char address[sizeof w->given.server];
     if (datadir_line(server_data(), "address", address, sizeof address))
         memcpy(w->given.server, address, sizeof w->given.server);
@@ -114,7 +114,7 @@ static const char *server_now(void *ctx) {
 }
 
 /* The file of a certificate that `reeve cert worker` made holds its authority too. */
-static void tls_complete(struct worker *w) {
+static void tls_complete(struct worker_program *w) {
     static const char *const names[] = {"REEVE_TLS_CERT", "REEVE_TLS_KEY", "REEVE_TLS_CA", "REEVE_TLS_PIN"};
     const char **const to[] = {&w->given.tls.cert, &w->given.tls.key, &w->given.tls.ca, &w->given.tls.pin};
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++)
@@ -133,7 +133,7 @@ static void share_apply(struct worker_options *o) {
 }
 
 /* The address as jobs are told it: they run elsewhere. */
-static void socket_complete(struct worker *w) {
+static void socket_complete(struct worker_program *w) {
     char here[PATH_BYTES_MAX];
     if (strncmp(w->given.server, "unix:", 5) != 0 || w->given.server[5] == '/' || getcwd(here, sizeof here) == NULL)
         return;
@@ -141,7 +141,7 @@ static void socket_complete(struct worker *w) {
     w->given.agent.server_told = w->server_told;
 }
 
-static enum err options_complete(struct worker *w, struct why *why) {
+static enum err options_complete(struct worker_program *w, struct why *why) {
     const char *server = getenv("REEVE_SERVER");
     char token[WORKER_TOKEN_MAX];
     ossecret_take("REEVE_TOKEN", token, sizeof token); /* jobs are given theirs, and are not to find ours */
@@ -167,7 +167,7 @@ static enum err options_complete(struct worker *w, struct why *why) {
     return ERR_OK;
 }
 
-static void options_default(struct worker *w, const char *build) {
+static void options_default(struct worker_program *w, const char *build) {
     struct sysinfo machine;
     struct agent_options *o = &w->given.agent;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -183,7 +183,7 @@ static void options_default(struct worker *w, const char *build) {
 /* ---- what it has ---- */
 
 /* Those that it sees itself, under the names by which it does. */
-static enum err gpus_find(struct worker *w, struct why *why) {
+static enum err gpus_find(struct worker_program *w, struct why *why) {
     const char *seen = getenv("CUDA_VISIBLE_DEVICES");
     uint32_t count = 0;
     if (seen == NULL || seen[0] == 0) return ERR_OK;
@@ -227,7 +227,7 @@ static void machine_claim(const struct worker_options *o) {
 }
 
 /* By what limits are kept. Jobs that must not run without them ask for the capability. */
-static enum err limits_find(struct worker *w, struct why *why) {
+static enum err limits_find(struct worker_program *w, struct why *why) {
     struct agent_options *o = &w->given.agent;
     enum err e = oscgroup_find(w->given.limits_by, "/proc/self", &w->groups, why);
     if (e != ERR_OK) return e;
@@ -240,28 +240,28 @@ static enum err limits_find(struct worker *w, struct why *why) {
 /* ---- the loop ---- */
 
 static void pass(void *ctx) {
-    struct worker *w = ctx;
+    struct worker_program *w = ctx;
     agent_pass(w->agent);
     if (agent_is_over(w->agent) || w->signals > 1 || !osproc_is_well(w->proc)) osloop_stop(w->loop);
 }
 
 static mono_time next(void *ctx) {
-    return agent_next(((struct worker *)ctx)->agent);
+    return agent_next(((struct worker_program *)ctx)->agent);
 }
 
 static void procs_ready(void *ctx, unsigned when) {
     (void)when;
-    osproc_run(((struct worker *)ctx)->proc);
+    osproc_run(((struct worker_program *)ctx)->proc);
 }
 
 static void on_signal(void *ctx, int number) {
-    struct worker *w = ctx;
+    struct worker_program *w = ctx;
     (void)number;
     w->signals++;
     agent_drain(w->agent);
 }
 
-static enum err tls_open(struct worker *w, struct why *why) {
+static enum err tls_open(struct worker_program *w, struct why *why) {
     struct ostls *tls = NULL;
     char name[OSTLS_NAME_MAX];
     /* A server of this machine may have a certificate when it comes back. */
@@ -276,7 +276,7 @@ static enum err tls_open(struct worker *w, struct why *why) {
     return ERR_OK;
 }
 
-static enum err open_all(struct worker *w, struct why *why) {
+static enum err open_all(struct worker_program *w, struct why *why) {
     watch_id watch;
     enum err e = osdisk_open(w->given.data, &w->disk, why);
     if (e == ERR_OK) e = osspace_open(w->space_path, &w->space, why);
@@ -295,7 +295,7 @@ static enum err open_all(struct worker *w, struct why *why) {
     return e;
 }
 
-static void close_all(struct worker *w) {
+static void close_all(struct worker_program *w) {
     if (w->agent != NULL) agent_close(w->agent);
     if (w->loop != NULL) osloop_close(w->loop);
     osproc_close(w->proc);
@@ -303,7 +303,7 @@ static void close_all(struct worker *w) {
     if (w->disk != NULL) osdisk_close(w->disk);
 }
 
-static struct worker self; /* the one of this process */
+static struct worker_program self; /* the one of this process */
 
 /* All that can be said of it before anything is opened. */
 static enum err prepare(int count, char **args, const char *build, struct why *why) {

@@ -12,7 +12,7 @@
 #define ARGS_MAX 256u
 #define KEPT_BYTES_MAX (16u << 20)
 
-struct reader {
+struct config_reader {
     yaml_parser_t parser;
     yaml_event_t event;
     const char *path;
@@ -20,12 +20,12 @@ struct reader {
     worker_config_fn each;
 };
 
-static enum err refuse(struct reader *r, struct why *why, const char *text) {
+static enum err refuse(struct config_reader *r, struct why *why, const char *text) {
     return why_set(why, ERR_INVALID, "%s:%zu:%zu: %s", r->path, r->event.start_mark.line + 1,
                    r->event.start_mark.column + 1, text);
 }
 
-static enum err next(struct reader *r, struct why *why) {
+static enum err next(struct config_reader *r, struct why *why) {
     yaml_event_delete(&r->event);
     if (yaml_parser_parse(&r->parser, &r->event)) return ERR_OK;
     return why_set(why, ERR_INVALID, "%s:%zu:%zu: %s", r->path, r->parser.problem_mark.line + 1,
@@ -34,7 +34,7 @@ static enum err next(struct reader *r, struct why *why) {
 
 static struct arena kept; /* for the life of the program */
 
-static char *text_keep(const struct reader *r) {
+static char *text_keep(const struct config_reader *r) {
     char *text = arena_alloc(&kept, r->event.data.scalar.length + 1);
     memcpy(text, r->event.data.scalar.value, r->event.data.scalar.length);
     return text;
@@ -43,7 +43,7 @@ static char *text_keep(const struct reader *r) {
 /* ---- handlers ---- */
 
 /* `TYPE: [program, argument...]`, or `TYPE: program`. */
-static enum err read_handler(struct reader *r, struct why *why) {
+static enum err read_handler(struct config_reader *r, struct why *why) {
     struct agent_options *a = &r->o->agent;
     const char *words[ARGS_MAX + 1];
     uint32_t count = 0;
@@ -70,7 +70,7 @@ static enum err read_handler(struct reader *r, struct why *why) {
     return next(r, why);
 }
 
-static enum err read_handlers(struct reader *r, struct why *why) {
+static enum err read_handlers(struct config_reader *r, struct why *why) {
     if (r->event.type != YAML_MAPPING_START_EVENT) return refuse(r, why, "handlers are lines of the form TYPE: [argv]");
     enum err e = next(r, why);
     while (e == ERR_OK && r->event.type != YAML_MAPPING_END_EVENT) e = read_handler(r, why);
@@ -79,14 +79,14 @@ static enum err read_handlers(struct reader *r, struct why *why) {
 
 /* ---- options ---- */
 
-static enum err give(struct reader *r, const char *option, struct why *why) {
+static enum err give(struct config_reader *r, const char *option, struct why *why) {
     struct why inner = {{0}};
     if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, why, "a plain value is expected here");
     enum err e = r->each(r->o, option, text_keep(r), &inner);
     return e == ERR_OK ? next(r, why) : refuse(r, why, inner.text);
 }
 
-static enum err read_pair(struct reader *r, struct why *why) {
+static enum err read_pair(struct config_reader *r, struct why *why) {
     char option[64] = "--";
     if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length > sizeof option - 3)
         return refuse(r, why, "the name of an option is expected");
@@ -102,7 +102,7 @@ static enum err read_pair(struct reader *r, struct why *why) {
     return e == ERR_OK ? next(r, why) : e;
 }
 
-static enum err read_events(struct reader *r, struct why *why) {
+static enum err read_events(struct config_reader *r, struct why *why) {
     enum err e = next(r, why);
     while (e == ERR_OK && (r->event.type == YAML_STREAM_START_EVENT || r->event.type == YAML_DOCUMENT_START_EVENT))
         e = next(r, why);
@@ -114,7 +114,7 @@ static enum err read_events(struct reader *r, struct why *why) {
 }
 
 enum err worker_config_read(struct worker_options *o, const char *path, worker_config_fn each, struct why *why) {
-    struct reader r = {.path = path, .o = o, .each = each};
+    struct config_reader r = {.path = path, .o = o, .each = each};
     FILE *f = fopen(path, "re");
     if (f == NULL) return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerrordesc_np(errno));
     arena_init(&kept, 4096, KEPT_BYTES_MAX);

@@ -22,7 +22,7 @@ enum option_kind {
     OPTION_CALL,
 };
 
-struct option {
+struct worker_option {
     const char *name, *value; /* value: how it is called in the help; NULL for a switch */
     enum option_kind kind;
     size_t at; /* in struct worker_options */
@@ -229,7 +229,7 @@ static enum err http_private_take(struct worker_options *o, char *value, struct 
 #define ROOM(field) .at = AT(field), .most = sizeof((struct worker_options *)0)->field
 
 /* clang-format off */
-static const struct option options[] = {
+static const struct worker_option options[] = {
     {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\nelse the server of $REEVE_DATA (.reeve)"},
     {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "else $REEVE_TOKEN, else worker.token of $REEVE_DATA (.reeve),\nif that directory is the one of the server and there is no --tls-cert"},
     {"--tls-cert", "FILE", OPTION_TEXT, AT(tls.cert), .help = "its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca"},
@@ -270,7 +270,7 @@ static const struct option options[] = {
 /* clang-format on */
 #define OPTION_COUNT (sizeof options / sizeof options[0])
 
-static enum err take(struct worker_options *o, const struct option *option, char *value, struct why *why) {
+static enum err take(struct worker_options *o, const struct worker_option *option, char *value, struct why *why) {
     char *at = (char *)o + option->at;
     uint64_t n = 0;
     enum err e = ERR_OK;
@@ -304,19 +304,19 @@ static enum err http_private_default(struct worker_options *o, struct why *why) 
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "REEVE_HTTP_PRIVATE");
 }
 
-static const struct option *option_find(const char *name) {
+static const struct worker_option *option_find(const char *name) {
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (strcmp(options[i].name, name) == 0) return &options[i];
     return NULL;
 }
 
 bool worker_options_has_value(const char *name) {
-    const struct option *option = option_find(name);
+    const struct worker_option *option = option_find(name);
     return option != NULL && option->kind != OPTION_SWITCH;
 }
 
 static enum err take_from_file(struct worker_options *o, const char *name, char *value, struct why *why) {
-    const struct option *option = option_find(name);
+    const struct worker_option *option = option_find(name);
     if (option == NULL || option->at == AT(help) || option->at == AT(config))
         return why_set(why, ERR_INVALID, "%s: there is no such option", name + 2);
     if (option->kind != OPTION_SWITCH) return take(o, option, value, why);
@@ -339,7 +339,7 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
     enum err read = config_read(o, count, args, why);
     if (read != ERR_OK) return read;
     for (int i = 0; i < count && !o->help; i++) {
-        const struct option *option = option_find(args[i]);
+        const struct worker_option *option = option_find(args[i]);
         if (option == NULL) return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
         char *value = NULL;
         if (option->kind != OPTION_SWITCH) {
@@ -355,7 +355,7 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
 void worker_options_help(void) {
     printf("usage: reeve worker [OPTION]...\n\n");
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const struct option *option = &options[i];
+        const struct worker_option *option = &options[i];
         char left[64];
         snprintf(left, sizeof left, "%s%s%s", option->name, option->value != NULL ? " " : "",
                  option->value != NULL ? option->value : "");

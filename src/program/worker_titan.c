@@ -17,7 +17,7 @@
 #define CONNECTIONS_MAX 16384u
 #define PORT_STANDARD "8080"
 
-struct titan_worker {
+struct titan_worker_program {
     struct osloop *loop;
     struct proc *proc;
     struct titan_worker *hand;
@@ -59,22 +59,22 @@ enum err worker_titan_check(const struct worker_options *o, struct why *why) {
 /* ---- the loop ---- */
 
 static void pass(void *ctx) {
-    struct titan_worker *w = ctx;
+    struct titan_worker_program *w = ctx;
     titan_worker_pass(w->hand);
     if (titan_worker_is_over(w->hand) || w->signals > 1 || !osproc_is_well(w->proc)) osloop_stop(w->loop);
 }
 
 static mono_time next(void *ctx) {
-    return titan_worker_next(((struct titan_worker *)ctx)->hand);
+    return titan_worker_next(((struct titan_worker_program *)ctx)->hand);
 }
 
 static void procs_ready(void *ctx, unsigned when) {
     (void)when;
-    osproc_run(((struct titan_worker *)ctx)->proc);
+    osproc_run(((struct titan_worker_program *)ctx)->proc);
 }
 
 static void on_signal(void *ctx, int number) {
-    struct titan_worker *w = ctx;
+    struct titan_worker_program *w = ctx;
     (void)number;
     w->signals++;
     titan_worker_drain(w->hand);
@@ -93,7 +93,7 @@ static void capability_of(const struct worker_options *o, char *ret, size_t size
     if (ret[0] == 0) snprintf(ret, size, "GENERAL");
 }
 
-static enum err hand_start(struct titan_worker *w, const struct worker_options *o, struct space *space,
+static enum err hand_start(struct titan_worker_program *w, const struct worker_options *o, struct space *space,
                            void (*log)(void *ctx, const char *line), struct why *why) {
     static char capability[4096];
     struct titan_worker_world world = {osclock(), space, osloop_net(w->loop), w->proc};
@@ -109,7 +109,7 @@ static enum err hand_start(struct titan_worker *w, const struct worker_options *
     return titan_worker_open(&world, &options, &w->hand, why);
 }
 
-static enum err run(struct titan_worker *w, const struct worker_options *o, struct space *space,
+static enum err run(struct titan_worker_program *w, const struct worker_options *o, struct space *space,
                     void (*log)(void *ctx, const char *line), struct why *why) {
     char address[OSLOOP_ADDRESS_MAX], got[OSLOOP_ADDRESS_MAX], line[OSLOOP_ADDRESS_MAX + 64];
     watch_id watch;
@@ -131,7 +131,7 @@ static enum err run(struct titan_worker *w, const struct worker_options *o, stru
 
 enum err worker_titan_run(const struct worker_options *o, struct proc *proc, const char *space_path,
                           void (*log)(void *ctx, const char *line), struct why *why) {
-    struct titan_worker w = {.proc = proc};
+    struct titan_worker_program w = {.proc = proc};
     struct disk *disk = NULL;
     struct space *space = NULL;
     enum err e = osdisk_open(o->data, &disk, why); /* makes the directory */

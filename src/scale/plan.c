@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "min.h"
 #include "panic.h"
 #include "wtime.h"
 
@@ -15,10 +16,6 @@ struct plan_counts plan_count(const struct plan_worker *workers, uint32_t count)
         c.broken += workers[i].state == PLAN_BROKEN;
     }
     return c;
-}
-
-static uint32_t least(uint32_t a, uint64_t b) {
-    return b < a ? (uint32_t)b : a;
 }
 
 static void ask_again_at(struct plan *p, int64_t ms) {
@@ -35,7 +32,7 @@ static uint32_t wanted_by_need(struct plan *p, const struct plan_counts *c) {
     uint64_t needed = (p->need_milli + 999) / 1000;
     uint32_t coming = c->starting + c->broken, at_once = c->up > p->limits.step ? c->up : p->limits.step;
     if (needed <= coming || at_once <= coming) return 0;
-    return least(at_once - coming, needed - coming);
+    return (uint32_t)min_u64(at_once - coming, needed - coming);
 }
 
 static void start(struct plan *p, struct plan_worker *workers, uint32_t count, const struct plan_counts *c) {
@@ -43,7 +40,7 @@ static void start(struct plan *p, struct plan_worker *workers, uint32_t count, c
     uint32_t wanted = staying < p->limits.min ? p->limits.min - staying : 0;
     uint32_t by_need = wanted_by_need(p, c);
     if (by_need > wanted) wanted = by_need;
-    wanted = least(wanted, p->limits.max > all ? p->limits.max - all : 0);
+    wanted = (uint32_t)min_u64(wanted, p->limits.max > all ? p->limits.max - all : 0);
     for (uint32_t i = 0; i < count && wanted > 0; i++) {
         if (workers[i].state != PLAN_NONE) continue;
         workers[i].todo = PLAN_START;

@@ -13,7 +13,7 @@ struct edges { /* of one job */
     struct tlv_list foreign; /* of wire_name: FLOW/JOB */
 };
 
-struct graph {
+struct spec_graph {
     struct spec *s;
     struct edges *edges; /* of jobs, then of barriers */
     uint32_t node_count; /* jobs and barriers */
@@ -145,7 +145,7 @@ static void sort_u32(uint32_t *at, uint32_t count) { /* few and mostly in order 
         }
 }
 
-static enum err barrier_name(struct graph *g, uint32_t phase, struct slice *ret) {
+static enum err barrier_name(struct spec_graph *g, uint32_t phase, struct slice *ret) {
     struct spec *s = g->s;
     struct buf text;
     const struct wire_name *names = s->flow.phases.at;
@@ -165,7 +165,7 @@ static enum err barrier_name(struct graph *g, uint32_t phase, struct slice *ret)
 }
 
 /* Barrier k stands between used phase k and k + 1; it needs all jobs of the one and is needed by all of the other. */
-static enum err phases_join(struct graph *g, const uint32_t *phases, const uint32_t *used, uint32_t used_count) {
+static enum err phases_join(struct spec_graph *g, const uint32_t *phases, const uint32_t *used, uint32_t used_count) {
     struct spec *s = g->s;
     for (uint32_t k = 0; k + 1 < used_count; k++) {
         struct edges *barrier = &g->edges[s->job_count + k];
@@ -198,7 +198,7 @@ static uint32_t phases_most(const struct spec *s) {
     return count;
 }
 
-static enum err read_phases(struct graph *g, uint32_t *phases) {
+static enum err read_phases(struct spec_graph *g, uint32_t *phases) {
     struct spec *s = g->s;
     uint32_t used[PHASES_MAX], used_count = 0;
     g->node_count = s->job_count;
@@ -221,18 +221,18 @@ static enum err read_phases(struct graph *g, uint32_t *phases) {
 
 /* ---- order ---- */
 
-static struct slice node_name(const struct graph *g, uint32_t node) {
+static struct slice node_name(const struct spec_graph *g, uint32_t node) {
     return node < g->s->job_count ? g->s->jobs[node].name : g->barrier_names[node - g->s->job_count];
 }
 
 /* A node that was never free of parents has one that was not either: following them ends in a circle. */
-static uint32_t open_parent(const struct graph *g, const uint32_t *open, uint32_t node) {
+static uint32_t open_parent(const struct spec_graph *g, const uint32_t *open, uint32_t node) {
     uint32_t k = 0;
     while (open[g->edges[node].parents[k]] == 0) k++;
     return g->edges[node].parents[k];
 }
 
-static enum err refuse_cycle(struct graph *g, const uint32_t *open) {
+static enum err refuse_cycle(struct spec_graph *g, const uint32_t *open) {
     uint32_t at = 0;
     while (open[at] == 0) at++;
     for (uint32_t step = 0; step < g->node_count; step++) at = open_parent(g, open, at);
@@ -243,7 +243,7 @@ static enum err refuse_cycle(struct graph *g, const uint32_t *open) {
 }
 
 /* Kahn: first come, first out, so a file that is in order stays as it is. order[i] is a node, place[node] its i. */
-static enum err sort_nodes(struct graph *g, uint32_t *order, uint32_t *place) {
+static enum err sort_nodes(struct spec_graph *g, uint32_t *order, uint32_t *place) {
     struct spec *s = g->s;
     uint32_t n = g->node_count, edge_count = 0, tail = 0;
     for (uint32_t i = 0; i < n; i++) edge_count += g->edges[i].count;
@@ -272,7 +272,7 @@ static enum err sort_nodes(struct graph *g, uint32_t *order, uint32_t *place) {
 
 /* ---- to the wire ---- */
 
-static uint32_t options_place(struct graph *g, const struct wire_options *o) {
+static uint32_t options_place(struct spec_graph *g, const struct wire_options *o) {
     if (g->node_count == 1) { /* nothing to share it with but its own compensation */
         *(struct wire_options *)vec_push(&g->options) = *o;
         return g->options.count - 1;
@@ -287,7 +287,7 @@ static uint32_t options_place(struct graph *g, const struct wire_options *o) {
     return g->options.count - 1;
 }
 
-static enum err encode_run(struct graph *g, const struct spec_job *job, struct slice *ret) {
+static enum err encode_run(struct spec_graph *g, const struct spec_job *job, struct slice *ret) {
     if (tlv_is_blank(&wire_run_desc, &job->r)) return ERR_OK; /* nothing to run */
     buf_clear(&g->bytes);
     tlv_encode(&wire_run_desc, &job->r, &g->bytes);
@@ -300,7 +300,7 @@ static enum err encode_run(struct graph *g, const struct spec_job *job, struct s
     return ERR_OK;
 }
 
-static enum err put_undo(struct graph *g, const struct spec_job *job, struct wire_job *w) {
+static enum err put_undo(struct spec_graph *g, const struct spec_job *job, struct wire_job *w) {
     struct spec *s = g->s;
     if (job->compensate == NULL) return ERR_OK;
     struct spec_job *undo = spec_alloc(s, sizeof *undo);
@@ -318,7 +318,7 @@ static enum err put_undo(struct graph *g, const struct spec_job *job, struct wir
 }
 
 /* A hash of what the job is and of what the file says its result depends on besides. */
-static enum err put_cache(struct graph *g, struct spec_job *job, struct wire_job *w) {
+static enum err put_cache(struct spec_graph *g, struct spec_job *job, struct wire_job *w) {
     struct spec *s = g->s;
     struct spec_cache x = {0};
     if (job->cache == NULL) return ERR_OK;
@@ -344,7 +344,7 @@ static enum err put_cache(struct graph *g, struct spec_job *job, struct wire_job
     return ERR_OK;
 }
 
-static enum err put_job(struct graph *g, uint32_t node, const uint32_t *place, struct wire_job *w) {
+static enum err put_job(struct spec_graph *g, uint32_t node, const uint32_t *place, struct wire_job *w) {
     struct spec *s = g->s;
     struct edges *edges = &g->edges[node];
     static const struct wire_options barrier = {.kind = WIRE_JOB_BARRIER};
@@ -365,7 +365,7 @@ static enum err put_job(struct graph *g, uint32_t node, const uint32_t *place, s
     return e;
 }
 
-static enum err put_jobs(struct graph *g, struct wire_jobs *ret) {
+static enum err put_jobs(struct spec_graph *g, struct wire_jobs *ret) {
     struct spec *s = g->s;
     uint32_t n = g->node_count;
     uint32_t *order = spec_alloc(s, sizeof *order * n), *place = spec_alloc(s, sizeof *place * n);
@@ -382,7 +382,7 @@ static enum err put_jobs(struct graph *g, struct wire_jobs *ret) {
 }
 
 enum err spec_graph(struct spec *s, struct wire_jobs *ret) {
-    struct graph g = {.s = s};
+    struct spec_graph g = {.s = s};
     uint32_t *phases = spec_alloc(s, sizeof *phases * s->job_count);
     g.edges = spec_alloc(s, sizeof *g.edges * ((size_t)s->job_count + phases_most(s)));
     if (phases == NULL || g.edges == NULL) return spec_full(s);

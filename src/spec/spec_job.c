@@ -14,12 +14,6 @@ static enum err file_load(struct spec *s, const struct json_node *node, struct s
     return e == ERR_OK ? ERR_OK : spec_refuse(s, node->at, e, "%s", inner.text);
 }
 
-static struct slice last_part(struct slice path) {
-    for (size_t i = path.len; i > 0; i--)
-        if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
-    return path;
-}
-
 static enum err read_script(struct spec *s, struct spec_job *job) {
     const struct json_node *node = job->script;
     struct spec_script x = {0};
@@ -41,7 +35,7 @@ static enum err read_script(struct spec *s, struct spec_job *job) {
     if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, true, &job->r.argv);
     job->r.script = file.bytes;
     job->r.script_hash = file.hash;
-    job->r.script_name = x.name.len > 0 ? x.name : last_part(x.file);
+    job->r.script_name = x.name.len > 0 ? x.name : slice_base_name(x.file);
     return e;
 }
 
@@ -61,7 +55,7 @@ static enum err read_archive(struct spec *s, struct spec_job *job) {
     if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, true, &job->r.argv);
     job->r.script = file.bytes;
     job->r.script_hash = file.hash;
-    job->r.script_name = last_part(x.file);
+    job->r.script_name = slice_base_name(x.file);
     job->r.entry = x.entry;
     job->r.shared = false; /* it starts where it is unpacked */
     job->r.dir = x.dir;

@@ -1,6 +1,8 @@
 /* spec_value.c: see spec_value.h. */
 #include "spec_value.h"
 
+#include "min.h"
+
 #define NEAR_BYTES_MAX 48u
 #define AMOUNT_MAX (INT64_C(1) << 52) /* products with units below stay numbers */
 
@@ -191,10 +193,6 @@ bool spec_time(struct slice in, int64_t *ret_ms) {
 
 /* ---- names ---- */
 
-static uint32_t smaller(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 uint32_t spec_distance(struct slice a, struct slice b) {
     uint32_t rows[3][NEAR_BYTES_MAX + 1]; /* this row, the one before, the one before that */
     if (a.len > NEAR_BYTES_MAX || b.len > NEAR_BYTES_MAX) return UINT32_MAX;
@@ -204,9 +202,9 @@ uint32_t spec_distance(struct slice a, struct slice b) {
         now[0] = i;
         for (uint32_t j = 1; j <= b.len; j++) {
             uint32_t change = before[j - 1] + (a.ptr[i - 1] != b.ptr[j - 1]);
-            now[j] = smaller(change, smaller(before[j], now[j - 1]) + 1);
+            now[j] = min_u32(change, min_u32(before[j], now[j - 1]) + 1);
             if (i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1])
-                now[j] = smaller(now[j], earlier[j - 2] + 1);
+                now[j] = min_u32(now[j], earlier[j - 2] + 1);
         }
         uint32_t *free_row = earlier;
         earlier = before;

@@ -14,7 +14,7 @@
 #include "arena.h"
 #include "panic.h"
 
-enum slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
+enum flusher_slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 
 struct flusher {
     struct arena birth; /* holds this object */

@@ -20,7 +20,7 @@ static void extents_clear(struct log *g) {
 }
 
 /* The pieces of a batch, from where the log ends. */
-struct event_ring {
+struct joblog_ring {
     const struct log_piece *pieces;
     uint32_t count, at;
     size_t used; /* of pieces[at] */
@@ -32,7 +32,7 @@ static uint64_t feed_bytes(const struct log_piece *pieces, uint32_t count) {
     return bytes;
 }
 
-static void feed_skip(struct event_ring *f, uint64_t bytes) {
+static void feed_skip(struct joblog_ring *f, uint64_t bytes) {
     while (f->at < f->count && bytes >= f->pieces[f->at].bytes.len - f->used) {
         bytes -= f->pieces[f->at].bytes.len - f->used;
         f->at++;
@@ -42,7 +42,7 @@ static void feed_skip(struct event_ring *f, uint64_t bytes) {
 }
 
 /* Fills `body` with up to `most` printed bytes and says how many. */
-static uint32_t feed_take(struct event_ring *f, uint64_t most, struct buf *body) {
+static uint32_t feed_take(struct joblog_ring *f, uint64_t most, struct buf *body) {
     uint64_t bytes = 0;
     wall_time before = {0};
     if (most > EXTENT_BYTES) most = EXTENT_BYTES;
@@ -95,9 +95,9 @@ static void head_bound(struct log *g, uint64_t head_max) {
 }
 
 /* One extent: how far it may go, what it pushes out, and where it is. */
-static enum err extent_append(struct joblogs *l, struct log *g, struct event_ring *f, uint64_t bytes_max,
+static enum err extent_append(struct joblogs *l, struct log *g, struct joblog_ring *f, uint64_t bytes_max,
                               struct why *why) {
-    struct event_ring before = *f;
+    struct joblog_ring before = *f;
     uint64_t head_max = bytes_max == 0 ? UINT64_MAX : bytes_max - bytes_max / 2;
     struct log_head h = {.offset = g->end, .cut_begin = g->cut_begin, .cut_end = g->cut_end};
     uint8_t space[PACK_HEAD_MAX];
@@ -142,7 +142,7 @@ enum err joblogs_append(struct joblogs *l, const struct log_key *key, uint64_t o
     if (i == 0 && l->pool.count >= l->options.logs_max)
         return why_set(why, ERR_LIMIT, "too many logs: logs_max is %u", l->options.logs_max);
     struct log *g = i != 0 ? log_at(l, i) : joblog_enter(l, key);
-    struct event_ring f = {pieces, count, 0, 0};
+    struct joblog_ring f = {pieces, count, 0, 0};
     feed_skip(&f, end - offset);
     enum err e = ERR_OK;
     while (e == ERR_OK && f.at < f.count) {

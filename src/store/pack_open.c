@@ -11,7 +11,7 @@
 #include "pack_impl.h"
 #include "panic.h"
 
-struct load {
+struct pack_loading {
     struct packs *packs;
     struct packio io;
     struct buf raw;
@@ -23,13 +23,13 @@ struct load {
 };
 
 static void entry_found(void *ctx, const struct pack_entry *e) {
-    struct load *l = ctx;
+    struct pack_loading *l = ctx;
     struct pack_place place = {l->pack->number, e->block, e->at, e->len};
     bool lives = l->packs->owner->found(l->packs->owner, e, place);
     pack_count(l->pack, l->pack->big ? 0 : e->len, lives);
 }
 
-static void damage(struct load *l, uint64_t offset, const char *what) {
+static void damage(struct pack_loading *l, uint64_t offset, const char *what) {
     struct why why;
     (void)why_set(&why, ERR_CORRUPT, "%s: damaged at byte %llu: %s", l->io.name, (unsigned long long)offset, what);
     pack_damaged(l->packs, l->pack, &why);
@@ -37,7 +37,7 @@ static void damage(struct load *l, uint64_t offset, const char *what) {
 
 /* ---- walking ---- */
 
-static void block_take(struct load *l, uint64_t at, const struct pack_block *b) {
+static void block_take(struct pack_loading *l, uint64_t at, const struct pack_block *b) {
     struct slice payload = buf_slice(&l->raw);
     struct cursor c = cursor_of(payload);
     l->end = pack_block_end(at, b);
@@ -58,7 +58,7 @@ static void block_take(struct load *l, uint64_t at, const struct pack_block *b) 
 }
 
 /* The next beginning of a flush after a bad place, 0 = none: the place is the torn end. */
-static enum err flush_after(struct load *l, uint64_t at, uint64_t *ret) {
+static enum err flush_after(struct pack_loading *l, uint64_t at, uint64_t *ret) {
     *ret = 0;
     for (at = pack_align(at + 1, PACK_ALIGN); at < l->io.bytes; at += PACK_ALIGN) {
         struct pack_block b;
@@ -71,7 +71,7 @@ static enum err flush_after(struct load *l, uint64_t at, uint64_t *ret) {
     return ERR_OK;
 }
 
-static enum err walk(struct load *l) {
+static enum err walk(struct pack_loading *l) {
     uint64_t at = PACK_ALIGN;
     struct pack_block b;
     while (at < l->io.bytes) {
@@ -101,7 +101,7 @@ static enum err walk(struct load *l) {
 
 /* A pack whose header is unreadable: was anything in it ever synced? The header is written with the first flush, so
  * blocks of that one alone may be what a crash left of it. A second flush, or a footer, came after a sync. */
-static enum err was_synced(struct load *l, bool *ret) {
+static enum err was_synced(struct pack_loading *l, bool *ret) {
     uint64_t first = 0;
     bool any = false;
     *ret = false;
@@ -118,7 +118,7 @@ static enum err was_synced(struct load *l, bool *ret) {
     return ERR_OK;
 }
 
-static enum err headless_load(struct load *l) {
+static enum err headless_load(struct pack_loading *l) {
     bool synced = false;
     enum err e = was_synced(l, &synced);
     if (e != ERR_OK || !synced) return e;
@@ -126,7 +126,7 @@ static enum err headless_load(struct load *l) {
     return walk(l);
 }
 
-static enum err pack_load(struct load *l, uint32_t number, struct why *why) {
+static enum err pack_load(struct pack_loading *l, uint32_t number, struct why *why) {
     struct packs *p = l->packs;
     enum err e = packio_open(&l->io, p->options.dir, number, why);
     if (e != ERR_OK && (e != ERR_CORRUPT || l->io.file.v < 0)) return e;
@@ -162,7 +162,7 @@ static enum err pack_load(struct load *l, uint32_t number, struct why *why) {
 /* ---- settling ---- */
 
 /* Where the blocks of the pack's last flush begin. */
-static enum err last_flush_from(struct load *l, uint64_t *ret, struct why *why) {
+static enum err last_flush_from(struct pack_loading *l, uint64_t *ret, struct why *why) {
     uint64_t from = l->end;
     for (uint32_t i = l->pack->offsets.count; i > 0; i--) {
         struct pack_block b;
@@ -178,7 +178,7 @@ static enum err last_flush_from(struct load *l, uint64_t *ret, struct why *why) 
     return ERR_OK;
 }
 
-static enum err rewrite(struct load *l, disk_file f, uint64_t from, struct why *why) {
+static enum err rewrite(struct pack_loading *l, disk_file f, uint64_t from, struct why *why) {
     struct disk *d = l->packs->disk;
     enum err e = ERR_OK;
     while (e == ERR_OK && from < l->end) {
@@ -195,7 +195,7 @@ static enum err rewrite(struct load *l, disk_file f, uint64_t from, struct why *
 }
 
 /* Ends a pack that has none yet with its footer, after whatever lies at its end. */
-static enum err footer_add(struct load *l, disk_file f, uint64_t flush, struct why *why) {
+static enum err footer_add(struct pack_loading *l, disk_file f, uint64_t flush, struct why *why) {
     struct buf out;
     struct packs *p = l->packs;
     uint64_t at = pack_align(l->io.bytes, PACK_ALIGN);
@@ -210,7 +210,7 @@ static enum err footer_add(struct load *l, disk_file f, uint64_t flush, struct w
 }
 
 /* The rows of a pack that is to get a footer are those of its walk, so for it this comes right after. */
-static enum err pack_settle(struct load *l, struct why *why) {
+static enum err pack_settle(struct pack_loading *l, struct why *why) {
     struct packs *p = l->packs;
     disk_file f;
     uint64_t from = 0;
@@ -228,12 +228,12 @@ static enum err pack_settle(struct load *l, struct why *why) {
 
 /* ---- the directory ---- */
 
-struct names {
+struct pack_names {
     struct u32vec packs, unborn;
 };
 
 static void name_add(void *ctx, const char *name, uint64_t bytes) {
-    struct names *n = ctx;
+    struct pack_names *n = ctx;
     bool unborn = false;
     (void)bytes;
     uint32_t number = packio_number(name, &unborn);
@@ -257,7 +257,7 @@ static enum err unborn_remove(struct packs *p, const struct u32vec *numbers, str
     return e;
 }
 
-static enum err packs_load(struct load *l, const struct u32vec *numbers, struct why *why) {
+static enum err packs_load(struct pack_loading *l, const struct u32vec *numbers, struct why *why) {
     struct packs *p = l->packs;
     uint32_t last = 0; /* pool index of the newest shared pack, if it is closed */
     enum err e = ERR_OK;
@@ -285,8 +285,8 @@ static enum err packs_load(struct load *l, const struct u32vec *numbers, struct 
 }
 
 enum err pack_load_all(struct packs *p, struct why *why) {
-    struct names n = {0};
-    struct load l = {.packs = p};
+    struct pack_names n = {0};
+    struct pack_loading l = {.packs = p};
     struct disk *d = p->disk;
     enum err e = d->ops->mkdir(d, p->options.dir, why);
     if (e == ERR_OK) e = d->ops->sync_dir(d, "", why);

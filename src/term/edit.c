@@ -130,7 +130,7 @@ static void search(struct edit *e, uint32_t past) {
     }
 }
 
-static enum edit_event search_key(struct edit *e, const struct key *key) {
+static enum edit_event search_key(struct edit *e, const struct key_press *key) {
     size_t len = strlen(e->wanted);
     if (key->kind == KEY_CTRL && key->code == 'r') {
         search(e, e->past + 1);
@@ -196,7 +196,7 @@ static void alt_key(struct edit *e, uint32_t letter) {
     }
 }
 
-enum edit_event edit_key(struct edit *e, const struct key *key) {
+enum edit_event edit_key(struct edit *e, const struct key_press *key) {
     uint8_t bytes[UTF8_BYTES_MAX];
     if (e->is_searching) return search_key(e, key);
     switch (key->kind) {

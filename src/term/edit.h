@@ -35,7 +35,7 @@ struct edit {
 void edit_init(struct edit *e);
 void edit_fini(struct edit *e);
 void edit_clear(struct edit *e); /* an empty line; the history stays */
-enum edit_event edit_key(struct edit *e, const struct key *key);
+enum edit_event edit_key(struct edit *e, const struct key_press *key);
 void edit_insert(struct edit *e, struct slice text);           /* where the cursor is; what has no room is dropped */
 void edit_replace(struct edit *e, size_t from, struct slice text); /* the bytes from there to the cursor */
 void edit_remember(struct edit *e, struct slice line);         /* unless it is empty or the last one again */

@@ -41,19 +41,19 @@ static enum key_kind kind_of(const struct keys *k, size_t len) {
     return KEY_NONE;
 }
 
-static bool take_sequence(struct keys *k, struct key *ret) {
+static bool take_sequence(struct keys *k, struct key_press *ret) {
     size_t len = sequence_len(k);
     if (len == 0) return false;
-    *ret = (struct key){.kind = kind_of(k, len)};
+    *ret = (struct key_press){.kind = kind_of(k, len)};
     for (size_t i = 2; i + 1 < len; i++) ret->is_alt |= k->in[i] == ';'; /* with Shift, Alt or Control */
     drop(k, len);
     return true;
 }
 
-static bool take_plain(struct keys *k, bool is_all, struct key *ret) {
+static bool take_plain(struct keys *k, bool is_all, struct key_press *ret) {
     uint8_t b = k->in[0];
     size_t n = 1;
-    *ret = (struct key){.kind = KEY_TEXT, .code = b};
+    *ret = (struct key_press){.kind = KEY_TEXT, .code = b};
     if (b == '\r' || b == '\n') {
         ret->kind = KEY_ENTER;
     } else if (b == '\t') {
@@ -61,7 +61,7 @@ static bool take_plain(struct keys *k, bool is_all, struct key *ret) {
     } else if (b == 0x7f || b == 8) {
         ret->kind = KEY_BACKSPACE;
     } else if (b < 0x20) {
-        *ret = (struct key){.kind = KEY_CTRL, .code = b + (b < 27 && b > 0 ? 0x60u : 0x40u)};
+        *ret = (struct key_press){.kind = KEY_CTRL, .code = b + (b < 27 && b > 0 ? 0x60u : 0x40u)};
     } else if (b >= 0x80) {
         size_t want = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2;
         n = utf8_sequence(slice_of(k->in, k->len));
@@ -74,13 +74,13 @@ static bool take_plain(struct keys *k, bool is_all, struct key *ret) {
     return true;
 }
 
-bool keys_take(struct keys *k, bool is_all, struct key *ret) {
+bool keys_take(struct keys *k, bool is_all, struct key_press *ret) {
     if (k->len == 0) return false;
     if (k->in[0] != ESC) return take_plain(k, is_all, ret);
     if (k->len == 1 || k->in[1] == ESC) {
         if (k->len == 1 && !is_all) return false;
         drop(k, 1);
-        *ret = (struct key){.kind = KEY_ESCAPE};
+        *ret = (struct key_press){.kind = KEY_ESCAPE};
         return true;
     }
     if (k->in[1] == '[' || k->in[1] == 'O') {

@@ -24,7 +24,7 @@ enum key_kind {
     KEY_DELETE
 };
 
-struct key {
+struct key_press {
     enum key_kind kind;
     uint32_t code;
     bool is_alt; /* or, of arrows, with Control: by words */
@@ -37,6 +37,6 @@ struct keys {
 
 void keys_feed(struct keys *k, struct slice bytes);
 /* False: there is no key, or only the beginning of one. `is_all`: nothing follows soon, an ESC is the key itself. */
-bool keys_take(struct keys *k, bool is_all, struct key *ret);
+bool keys_take(struct keys *k, bool is_all, struct key_press *ret);
 
 #endif

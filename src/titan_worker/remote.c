@@ -22,7 +22,7 @@
 
 enum step { STEP_STAGE, STEP_RUN, STEP_RUNNING };
 
-struct run {
+struct remote_run {
     uint64_t id; /* first: never 0 while in use */
     struct proc_handler handler;
     char name[JOB_NAME_MAX];
@@ -48,20 +48,20 @@ static int64_t now_of(const struct remote *r) {
     return r->clock->mono(r->clock).ms;
 }
 
-static struct run *find(const struct remote *r, uint64_t id) {
+static struct remote_run *find(const struct remote *r, uint64_t id) {
     uint32_t index = map_get(&r->by_id, id);
     return index != 0 ? pool_at(&r->runs, index) : NULL;
 }
 
-static struct run *by_name(const struct remote *r, struct slice name) {
+static struct remote_run *by_name(const struct remote *r, struct slice name) {
     for (uint32_t i = 1; i <= r->runs.high; i++) {
-        struct run *u = pool_at(&r->runs, i);
+        struct remote_run *u = pool_at(&r->runs, i);
         if (u->id != 0 && slice_eq(slice_str(u->name), name)) return u;
     }
     return NULL;
 }
 
-static void forget(struct remote *r, struct run *u) {
+static void forget(struct remote *r, struct remote_run *u) {
     bytes_free(u->stage);
     bytes_free(u->order);
     pool_free(&r->runs, map_del(&r->by_id, u->id));
@@ -69,16 +69,16 @@ static void forget(struct remote *r, struct run *u) {
 
 /* ---- output and end ---- */
 
-static void feed(struct run *u, enum proc_stream stream, struct slice text) {
+static void feed(struct remote_run *u, enum proc_stream stream, struct slice text) {
     if (text.len > 0) u->handler.output(u->handler.ctx, (proc_id){u->id}, stream, text);
 }
 
-static void say(struct run *u, struct slice text) {
+static void say(struct remote_run *u, struct slice text) {
     feed(u, PROC_ERR, text);
     if (text.len > 0 && text.ptr[text.len - 1] != '\n') feed(u, PROC_ERR, SLICE("\n"));
 }
 
-static void end(struct remote *r, struct run *u, uint32_t exit_code, uint32_t number) {
+static void end(struct remote *r, struct remote_run *u, uint32_t exit_code, uint32_t number) {
     struct proc_handler handler = u->handler;
     struct proc_usage usage = {0};
     proc_id id = {u->id};
@@ -87,7 +87,7 @@ static void end(struct remote *r, struct run *u, uint32_t exit_code, uint32_t nu
 }
 
 bool remote_output(struct remote *r, struct slice job, struct slice text) {
-    struct run *u = by_name(r, job);
+    struct remote_run *u = by_name(r, job);
     if (u == NULL) return false;
     feed(u, PROC_OUT, text);
     feed(u, PROC_OUT, SLICE("\n"));
@@ -99,7 +99,7 @@ bool remote_output(struct remote *r, struct slice job, struct slice text) {
 
 /* All of its output comes once more with its end. What was not told before is told now: batches may still be on their
  * way, on connections of their own, and what comes later than the end is of no attempt. */
-static void feed_rest(struct run *u, struct slice whole) {
+static void feed_rest(struct remote_run *u, struct slice whole) {
     struct slice rest = whole;
     size_t before = u->fed_bytes < whole.len ? (size_t)u->fed_bytes : whole.len;
     bool is_begin = crc32c(0, whole.ptr, before) == u->fed_crc || before < u->fed_bytes; /* a line end was added */
@@ -130,7 +130,7 @@ static uint32_t number_of(struct slice text, uint32_t otherwise) {
 }
 
 bool remote_complete(struct remote *r, struct slice job, struct slice rest) {
-    struct run *u = by_name(r, job);
+    struct remote_run *u = by_name(r, job);
     struct slice status = {0}, word = {0}, code = {0};
     if (u == NULL) return false;
     if (u->is_service) return true; /* its deployment, which was answered */
@@ -150,7 +150,7 @@ bool remote_complete(struct remote *r, struct slice job, struct slice rest) {
 }
 
 bool remote_gone(struct remote *r, struct slice job) {
-    struct run *u = by_name(r, job);
+    struct remote_run *u = by_name(r, job);
     if (u == NULL) return false;
     end(r, u, u->is_stopping ? 0 : 1, u->is_stopping ? SIGTERM : 0);
     return true;
@@ -158,7 +158,7 @@ bool remote_gone(struct remote *r, struct slice job) {
 
 void remote_counted(struct remote *r, uint32_t active, int64_t asked_ms) {
     for (uint32_t i = 1; i <= r->runs.high; i++) {
-        struct run *u = pool_at(&r->runs, i);
+        struct remote_run *u = pool_at(&r->runs, i);
         if (u->id == 0 || u->is_service || u->step != STEP_RUNNING || u->running_ms >= asked_ms) continue;
         u->forgotten = active == 0 ? u->forgotten + 1 : 0;
         if (u->forgotten < FORGOTTEN_MAX) continue;
@@ -176,17 +176,17 @@ static bool has(struct slice text, const char *part) {
     return false;
 }
 
-static void again(struct remote *r, struct run *u) {
+static void again(struct remote *r, struct remote_run *u) {
     u->again_ms = now_of(r) + AGAIN_MS;
 }
 
-static void running(struct remote *r, struct run *u) {
+static void running(struct remote *r, struct remote_run *u) {
     u->step = STEP_RUNNING;
     u->running_ms = now_of(r);
     u->again_ms = u->is_stopping ? 0 : TIME_NEVER;
 }
 
-static void staged(struct remote *r, struct run *u, const struct exchange_end *said) {
+static void staged(struct remote *r, struct remote_run *u, const struct exchange_end *said) {
     if (said->answer == NULL) {
         again(r, u);
     } else if (has(said->answer->body, "FILE_SAVED")) {
@@ -199,7 +199,7 @@ static void staged(struct remote *r, struct run *u, const struct exchange_end *s
 }
 
 /* What was sent and not answered may run: it is not asked for twice. */
-static void ordered(struct remote *r, struct run *u, const struct exchange_end *said) {
+static void ordered(struct remote *r, struct remote_run *u, const struct exchange_end *said) {
     struct slice text = said->answer != NULL ? said->answer->body : SLICE("");
     if (said->answer == NULL && !said->was_sent) {
         again(r, u);
@@ -216,7 +216,7 @@ static void ordered(struct remote *r, struct run *u, const struct exchange_end *
     }
 }
 
-static void stopped(struct remote *r, struct run *u, const struct exchange_end *said) {
+static void stopped(struct remote *r, struct remote_run *u, const struct exchange_end *said) {
     bool is_unknown = u->is_service && said->answer != NULL && has(said->answer->body, "UNKNOWN_SERVICE");
     if (is_unknown && u->unknown_ms == 0) u->unknown_ms = now_of(r);
     if (said->answer == NULL || (is_unknown && now_of(r) - u->unknown_ms < CRASH_PAUSE_MS))
@@ -227,7 +227,7 @@ static void stopped(struct remote *r, struct run *u, const struct exchange_end *
 
 static void told(void *ctx, uint64_t token, const struct exchange_end *said) {
     struct remote *r = ctx;
-    struct run *u = find(r, token);
+    struct remote_run *u = find(r, token);
     if (u == NULL) return;
     u->is_asking = false;
     if (u->is_stopping && u->step == STEP_RUNNING)
@@ -238,7 +238,7 @@ static void told(void *ctx, uint64_t token, const struct exchange_end *said) {
         ordered(r, u, said);
 }
 
-static void ask(struct remote *r, struct run *u) {
+static void ask(struct remote *r, struct remote_run *u) {
     uint8_t op = TITAN_STAGE;
     struct slice body = bytes_slice(u->stage);
     u->is_asking = true;
@@ -256,7 +256,7 @@ static void ask(struct remote *r, struct run *u) {
 void remote_pass(struct remote *r) {
     int64_t now = now_of(r);
     for (uint32_t i = 1; i <= r->runs.high; i++) {
-        struct run *u = pool_at(&r->runs, i);
+        struct remote_run *u = pool_at(&r->runs, i);
         if (u->id == 0 || u->is_asking || u->again_ms > now) continue;
         if (u->is_stopping && u->step != STEP_RUNNING)
             end(r, u, 0, SIGTERM); /* it was never started */
@@ -268,7 +268,7 @@ void remote_pass(struct remote *r) {
 int64_t remote_next(const struct remote *r) {
     int64_t next = TIME_NEVER;
     for (uint32_t i = 1; i <= r->runs.high; i++) {
-        const struct run *u = pool_at(&r->runs, i);
+        const struct remote_run *u = pool_at(&r->runs, i);
         if (u->id != 0 && !u->is_asking && u->again_ms < next) next = u->again_ms;
     }
     return next;
@@ -301,7 +301,7 @@ static enum err file_put(struct remote *r, const struct proc_source *s, struct b
     return e;
 }
 
-static enum err archive_make(struct remote *r, struct run *u, const struct proc_source *s, struct why *why) {
+static enum err archive_make(struct remote *r, struct remote_run *u, const struct proc_source *s, struct why *why) {
     struct buf b;
     buf_init(&b, FRAME_BYTES_MAX);
     buf_printf(&b, "%s|%s|", u->name, s->entry);
@@ -315,7 +315,7 @@ static enum err archive_make(struct remote *r, struct run *u, const struct proc_
     return e;
 }
 
-static enum err script_make(struct remote *r, struct run *u, const struct proc_source *s, struct why *why) {
+static enum err script_make(struct remote *r, struct remote_run *u, const struct proc_source *s, struct why *why) {
     struct buf b;
     buf_init(&b, FRAME_BYTES_MAX);
     buf_printf(&b, "%s-%s|", u->name, s->file);
@@ -343,8 +343,8 @@ static enum err op_start(struct proc *p, const struct proc_spec *spec, const str
     if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&r->runs);
     if (index == 0) return why_set(why, ERR_BUSY, "too many processes");
-    struct run *u = pool_at(&r->runs, index);
-    *u = (struct run){.id = ++r->last, .handler = *handler, .is_service = spec->source->is_service};
+    struct remote_run *u = pool_at(&r->runs, index);
+    *u = (struct remote_run){.id = ++r->last, .handler = *handler, .is_service = spec->source->is_service};
     snprintf(u->name, sizeof u->name, REMOTE_ID_PREFIX "%s", spec->source->space);
     map_put(&r->by_id, u->id, index);
     e = spec->source->is_archive ? archive_make(r, u, spec->source, why) : script_make(r, u, spec->source, why);
@@ -369,7 +369,7 @@ static void op_pause(struct proc *p, proc_id id, bool on) {
 
 /* Whatever the signal is: the worker knows one way to end things. */
 static void op_signal(struct proc *p, proc_id id, int number) {
-    struct run *u = find(of(p), id.v);
+    struct remote_run *u = find(of(p), id.v);
     (void)number;
     if (u == NULL) return;
     u->is_stopping = true;
@@ -390,13 +390,13 @@ static const struct proc_ops ops = {op_start, op_feed, op_feed_end, op_pause, op
 void remote_init(struct remote *r, struct clock *clock, struct space *space, struct exchanges *exchanges,
                  const char *address) {
     *r = (struct remote){.proc = {&ops}, .clock = clock, .space = space, .exchanges = exchanges, .address = address};
-    pool_init(&r->runs, sizeof(struct run), RUNS_MAX);
+    pool_init(&r->runs, sizeof(struct remote_run), RUNS_MAX);
     map_init(&r->by_id);
 }
 
 void remote_fini(struct remote *r) {
     for (uint32_t i = 1; i <= r->runs.high; i++) {
-        struct run *u = pool_at(&r->runs, i);
+        struct remote_run *u = pool_at(&r->runs, i);
         if (u->id != 0) forget(r, u);
     }
     pool_fini(&r->runs);

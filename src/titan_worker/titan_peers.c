@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "bytes.h"
 #include "exchange.h"
+#include "min.h"
 #include "panic.h"
 #include "remote.h"
 #include "vec.h"
@@ -23,7 +24,7 @@
 #define LINE_MAX 256
 #define PENDING_MS 20 /* while something is on its way that others wait for */
 
-struct member {
+struct titan_peer {
     uint32_t port; /* first: never 0 while in use */
     char host[HOST_MAX], address[HOST_MAX + 8], port_text[8], name[NAME_BYTES];
     char capability[CAPABILITY_MAX];
@@ -39,7 +40,7 @@ struct member {
     struct titan_peers *all;
 };
 
-struct word { /* of a worker, about a job */
+struct peer_word { /* of a worker, about a job */
     conn_id conn;
     uint8_t opcode;
     struct bytes *body;
@@ -56,7 +57,7 @@ static int64_t now_of(const struct titan_peers *m) {
     return m->o.clock->mono(m->o.clock).ms;
 }
 
-static void say(const struct member *x, const char *what) {
+static void say(const struct titan_peer *x, const char *what) {
     char line[LINE_MAX];
     snprintf(line, sizeof line, "Titan's worker %s: %s", x->address, what);
     x->all->o.log(x->all->o.ctx, line);
@@ -70,12 +71,12 @@ struct titan_peers *titan_peers_new(const struct titan_peers_options *o) {
     struct titan_peers *m = ARENA_NEW(&birth, struct titan_peers);
     m->birth = birth;
     m->o = *o;
-    pool_init(&m->pool, sizeof(struct member), TITAN_PEERS_MAX);
-    vec_init(&m->words, sizeof(struct word));
+    pool_init(&m->pool, sizeof(struct titan_peer), TITAN_PEERS_MAX);
+    vec_init(&m->words, sizeof(struct peer_word));
     return m;
 }
 
-static void detach(struct member *x) {
+static void detach(struct titan_peer *x) {
     if (x->disk == NULL) return;
     agent_close(x->agent);
     remote_fini(&x->remote);
@@ -86,7 +87,7 @@ static void detach(struct member *x) {
 }
 
 static void forget(struct titan_peers *m, uint32_t index) {
-    struct member *x = pool_at(&m->pool, index);
+    struct titan_peer *x = pool_at(&m->pool, index);
     detach(x);
     exchanges_fini(&x->exchanges);
     pool_free(&m->pool, index);
@@ -94,8 +95,8 @@ static void forget(struct titan_peers *m, uint32_t index) {
 
 void titan_peers_free(struct titan_peers *m) {
     for (uint32_t i = 1; i <= m->pool.high; i++)
-        if (((struct member *)pool_at(&m->pool, i))->port != 0) forget(m, i);
-    for (uint32_t i = 0; i < m->words.count; i++) bytes_free(((struct word *)vec_at(&m->words, i))->body);
+        if (((struct titan_peer *)pool_at(&m->pool, i))->port != 0) forget(m, i);
+    for (uint32_t i = 0; i < m->words.count; i++) bytes_free(((struct peer_word *)vec_at(&m->words, i))->body);
     vec_fini(&m->words);
     pool_fini(&m->pool);
     struct arena birth = m->birth; /* `m` lies in it */
@@ -112,7 +113,7 @@ static void ended_before(void *ctx, uint64_t token, const struct exchange_end *e
 
 /* What it still runs for a server of before was given up with that server, and may be run again anywhere. */
 static void end_left(void *arg, const char *space) {
-    struct member *x = arg;
+    struct titan_peer *x = arg;
     char id[128];
     snprintf(id, sizeof id, REMOTE_ID_PREFIX "%s", space);
     exchange_begin(&x->exchanges, x->address, TITAN_CANCEL_JOB, slice_str(id), LEFT_MS, ended_before, x, 0);
@@ -120,7 +121,7 @@ static void end_left(void *arg, const char *space) {
 }
 
 /* A worker of the cluster, from now on. */
-static enum err attach(struct member *x, struct why *why) {
+static enum err attach(struct titan_peer *x, struct why *why) {
     const struct titan_peers_options *o = &x->all->o;
     struct agent_options options = {.server = o->server,
                                     .tenant = o->tenant,
@@ -154,18 +155,18 @@ static enum err attach(struct member *x, struct why *why) {
 
 /* ---- how it is ---- */
 
-static int64_t interval_ms(const struct member *x) {
+static int64_t interval_ms(const struct titan_peer *x) {
     return x->all->o.limits.heartbeat_ms;
 }
 
-static void alive(struct member *x) {
+static void alive(struct titan_peer *x) {
     x->heard_ms = now_of(x->all);
     if (x->is_silent) say(x, "it answers again");
     x->is_silent = false;
 }
 
 /* "PONG|<jobs>|<slots>" */
-static void pong(struct member *x, struct slice text) {
+static void pong(struct titan_peer *x, struct slice text) {
     char copy[64];
     unsigned active = 0, slots = 0;
     struct why why = {{0}};
@@ -178,14 +179,14 @@ static void pong(struct member *x, struct slice text) {
 }
 
 static void probed(void *ctx, uint64_t token, const struct exchange_end *end) {
-    struct member *x = ctx;
+    struct titan_peer *x = ctx;
     (void)token;
     x->is_probing = false;
     x->probe_ms = now_of(x->all) + interval_ms(x);
     if (end->answer != NULL) pong(x, end->answer->body);
 }
 
-static void probe(struct member *x) {
+static void probe(struct titan_peer *x) {
     x->is_probing = true;
     x->asked_ms = now_of(x->all);
     exchange_begin(&x->exchanges, x->address, TITAN_HEARTBEAT, SLICE(""), CALLS_SILENT * interval_ms(x), probed, x, 0);
@@ -217,16 +218,16 @@ static bool port_read(struct slice text, uint32_t *ret) {
     return port > 0 && port <= 65535;
 }
 
-static struct member *find(const struct titan_peers *m, struct slice host, uint32_t port) {
+static struct titan_peer *find(const struct titan_peers *m, struct slice host, uint32_t port) {
     for (uint32_t i = 1; i <= m->pool.high; i++) {
-        struct member *x = pool_at(&m->pool, i);
+        struct titan_peer *x = pool_at(&m->pool, i);
         if (x->port == port && slice_eq(slice_str(x->host), host)) return x;
     }
     return NULL;
 }
 
-static void member_make(struct titan_peers *m, struct member *x, struct slice host, uint32_t port) {
-    *x = (struct member){.port = port, .all = m, .heard_ms = now_of(m)};
+static void member_make(struct titan_peers *m, struct titan_peer *x, struct slice host, uint32_t port) {
+    *x = (struct titan_peer){.port = port, .all = m, .heard_ms = now_of(m)};
     snprintf(x->host, sizeof x->host, "%.*s", SLICE_FMT(host));
     snprintf(x->address, sizeof x->address, "%s:%u", x->host, port);
     snprintf(x->port_text, sizeof x->port_text, "%u", port);
@@ -247,7 +248,7 @@ static void enrol(struct titan_peers *m, const char *address, struct slice body,
                    (const char *)(number.len > 0 ? number.ptr : (const uint8_t *)""));
         return;
     }
-    struct member *x = find(m, host, port);
+    struct titan_peer *x = find(m, host, port);
     uint32_t index = x == NULL ? pool_alloc(&m->pool) : 0;
     if (x == NULL && index == 0) {
         buf_printf(ret, "SERVER_ERROR: there are %u workers already", TITAN_PEERS_MAX);
@@ -279,12 +280,12 @@ void titan_peers_hear(struct titan_peers *m, conn_id conn, const char *address, 
         enrol(m, address, body, ret);
         return;
     }
-    *(struct word *)vec_push(&m->words) = (struct word){conn, opcode, bytes_new(body)};
+    *(struct peer_word *)vec_push(&m->words) = (struct peer_word){conn, opcode, bytes_new(body)};
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
         if (answers[i].opcode == opcode) buf_put_slice(ret, slice_str(answers[i].answer));
 }
 
-static bool hear_one(struct member *x, uint8_t opcode, struct slice body) {
+static bool hear_one(struct titan_peer *x, uint8_t opcode, struct slice body) {
     struct slice job = cut(&body, "|");
     if (opcode == TITAN_JOB_COMPLETE) return remote_complete(&x->remote, job, body);
     if (opcode == TITAN_UNREGISTER_SERVICE) return remote_gone(&x->remote, job);
@@ -293,20 +294,20 @@ static bool hear_one(struct member *x, uint8_t opcode, struct slice body) {
 }
 
 static int by_conn(const void *a, const void *b) {
-    uint64_t x = ((const struct word *)a)->conn.v, y = ((const struct word *)b)->conn.v;
+    uint64_t x = ((const struct peer_word *)a)->conn.v, y = ((const struct peer_word *)b)->conn.v;
     return x < y ? -1 : x > y;
 }
 
 static void hear_words(struct titan_peers *m) {
     uint32_t w = 0;
     if (m->words.count == 0) return;
-    qsort(m->words.at, m->words.count, sizeof(struct word), by_conn);
+    qsort(m->words.at, m->words.count, sizeof(struct peer_word), by_conn);
     conn_id pending = m->o.pending(m->o.ctx);
     for (; w < m->words.count; w++) {
-        struct word *said = vec_at(&m->words, w);
+        struct peer_word *said = vec_at(&m->words, w);
         if (said->conn.v > pending.v) break;
         for (uint32_t i = 1; i <= m->pool.high; i++) {
-            struct member *x = pool_at(&m->pool, i);
+            struct titan_peer *x = pool_at(&m->pool, i);
             if (x->port == 0 || x->disk == NULL || !hear_one(x, said->opcode, bytes_slice(said->body))) continue;
             alive(x);
             break;
@@ -314,18 +315,18 @@ static void hear_words(struct titan_peers *m) {
         bytes_free(said->body);
     }
     m->words.count -= w;
-    if (w > 0) memmove(m->words.at, vec_at(&m->words, w), m->words.count * sizeof(struct word));
+    if (w > 0) memmove(m->words.at, vec_at(&m->words, w), m->words.count * sizeof(struct peer_word));
 }
 
 /* ---- time ---- */
 
 static void ended(void *ctx, uint64_t token, const struct exchange_end *end) {
     (void)token, (void)end;
-    ((struct member *)ctx)->heard_ms = INT64_MIN / 2; /* the next pass forgets it */
+    ((struct titan_peer *)ctx)->heard_ms = INT64_MIN / 2; /* the next pass forgets it */
 }
 
 /* Its agent was drained: it is to end. */
-static void end(struct member *x) {
+static void end(struct titan_peer *x) {
     say(x, "it is told to end");
     x->is_ending = true;
     detach(x);
@@ -333,11 +334,11 @@ static void end(struct member *x) {
 }
 
 /* Silent for so long that its lease is over twice. */
-static bool is_lost(const struct member *x) {
+static bool is_lost(const struct titan_peer *x) {
     return now_of(x->all) - x->heard_ms > 2 * x->all->o.limits.lease_ms + 2 * interval_ms(x);
 }
 
-static void member_pass(struct member *x) {
+static void member_pass(struct titan_peer *x) {
     int64_t now = now_of(x->all);
     exchanges_pass(&x->exchanges);
     if (!x->is_probing && !x->is_ending && now >= x->probe_ms) probe(x);
@@ -353,7 +354,7 @@ static void member_pass(struct member *x) {
 void titan_peers_pass(struct titan_peers *m) {
     hear_words(m);
     for (uint32_t i = 1; i <= m->pool.high; i++) {
-        struct member *x = pool_at(&m->pool, i);
+        struct titan_peer *x = pool_at(&m->pool, i);
         if (x->port == 0) continue;
         member_pass(x);
         if (is_lost(x)) {
@@ -363,20 +364,16 @@ void titan_peers_pass(struct titan_peers *m) {
     }
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 mono_time titan_peers_next(struct titan_peers *m) {
     int64_t next = m->words.count > 0 ? now_of(m) + PENDING_MS : TIME_NEVER;
     for (uint32_t i = 1; i <= m->pool.high; i++) {
-        struct member *x = pool_at(&m->pool, i);
+        struct titan_peer *x = pool_at(&m->pool, i);
         if (x->port == 0) continue;
-        next = least(next, exchanges_next(&x->exchanges));
-        if (!x->is_probing && !x->is_ending) next = least(next, x->probe_ms);
-        if (x->disk != NULL) next = least(next, remote_next(&x->remote));
-        if (x->disk != NULL && !x->is_silent) next = least(next, agent_next(x->agent).ms);
-        if (!x->is_silent) next = least(next, x->heard_ms + CALLS_SILENT * interval_ms(x) + 1);
+        next = min_i64(next, exchanges_next(&x->exchanges));
+        if (!x->is_probing && !x->is_ending) next = min_i64(next, x->probe_ms);
+        if (x->disk != NULL) next = min_i64(next, remote_next(&x->remote));
+        if (x->disk != NULL && !x->is_silent) next = min_i64(next, agent_next(x->agent).ms);
+        if (!x->is_silent) next = min_i64(next, x->heard_ms + CALLS_SILENT * interval_ms(x) + 1);
     }
     return (mono_time){next};
 }

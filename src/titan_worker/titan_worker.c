@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "min.h"
 #include "panic.h"
 #include "titan_worker_impl.h"
 
@@ -102,15 +103,11 @@ void titan_worker_pass(struct titan_worker *h) {
     titan_worker_tell_pass(h);
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 mono_time titan_worker_next(struct titan_worker *h) {
-    int64_t next = least(exchanges_next(&h->exchanges), titan_worker_run_next(h));
-    next = least(next, titan_worker_tell_next(h));
-    next = least(next, h->over_at_ms);
-    if (!h->is_registering && !h->is_draining) next = least(next, h->register_at_ms);
+    int64_t next = min_i64(exchanges_next(&h->exchanges), titan_worker_run_next(h));
+    next = min_i64(next, titan_worker_tell_next(h));
+    next = min_i64(next, h->over_at_ms);
+    if (!h->is_registering && !h->is_draining) next = min_i64(next, h->register_at_ms);
     if (titan_worker_is_over(h)) next = 0;
     return (mono_time){next};
 }

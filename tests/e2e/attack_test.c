@@ -33,14 +33,6 @@ static int group_teardown(void **state) {
     return 0;
 }
 
-static bool is_served(const struct realserver *s) {
-    struct webclient c;
-    webclient_open(&c, s->address, s->admin);
-    struct webgot got = webclient_ask(&c, "POST", "/api/v1/flows", "{\"jobs\": {\"a\": {\"noop\": true}}}");
-    webclient_close(&c);
-    return got.status == 201;
-}
-
 static uint64_t flows_of(const struct realserver *s) {
     struct webclient c;
     webclient_open(&c, s->address, s->admin);
@@ -235,7 +227,7 @@ static void what_is_no_request_is_refused(void **state) {
         assert_true(webclient_is_closed(&c));
         webclient_close(&c);
     }
-    assert_true(is_served(&server));
+    assert_true(webclient_is_served(server.address, server.admin));
 }
 
 /* ---- too much ---- */
@@ -283,7 +275,7 @@ static void too_much_is_refused_early(void **state) {
     assert_int_equal(webclient_ask(&c, "GET", "/api/v1/blobs/..%2f..%2fadmin.token", NULL).status, 400);
     webclient_close(&c);
     buf_fini(&big);
-    assert_true(is_served(&server));
+    assert_true(webclient_is_served(server.address, server.admin));
 }
 
 /* ---- those who want to be waited for ---- */
@@ -362,7 +354,7 @@ static void a_thousand_idle_connections_cost_little(void **state) {
     struct realserver own;
     realserver_make(&own);
     realserver_start(&own);
-    assert_true(is_served(&own));
+    assert_true(webclient_is_served(own.address, own.admin));
     uint64_t before = rss_of(own.pid);
     for (size_t i = 0; i < IDLE; i++) {
         webclient_open(&idle[i], own.address, own.admin);
@@ -371,10 +363,10 @@ static void a_thousand_idle_connections_cost_little(void **state) {
     uint64_t grown = rss_of(own.pid) - before;
     print_message("1,000 idle connections: %llu KiB\n", (unsigned long long)grown);
     assert_true(grown < (uint64_t)IDLE * IDLE_KIB_MAX);
-    assert_true(is_served(&own)); /* and unauthenticated beside them push nobody out */
+    assert_true(webclient_is_served(own.address, own.admin)); /* and unauthenticated beside them push nobody out */
     static struct webclient unauthenticated[IDLE];
     for (size_t i = 0; i < IDLE; i++) webclient_open(&unauthenticated[i], own.address, NULL);
-    assert_true(is_served(&own));
+    assert_true(webclient_is_served(own.address, own.admin));
     assert_int_equal(webclient_ask(&idle[0], "GET", "/api/v1/stats", NULL).status, 200);
     assert_int_equal(webclient_ask(&idle[IDLE - 1], "GET", "/api/v1/stats", NULL).status, 200);
     for (size_t i = 0; i < IDLE; i++) {

@@ -141,15 +141,13 @@ static void memory(void **state) {
 /* bench/titan_bench.py fails by itself when a job did not run, ran twice, or ran another's script. */
 static void titans_workload_has_right_results(void **state) {
     (void)state;
-    char command[700], said[4096] = {0};
+    char said[4096];
     const char *slash = strrchr(realserver_binary(), '/');
-    snprintf(command, sizeof command,
-             "timeout 180 python3 -B bench/titan_bench.py --rounds 1 --jobs 8 --chain 3 --build %.*s --data %s 2>&1",
-             (int)(slash - realserver_binary()), realserver_binary(), r.data);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    (void)!fread(said, 1, sizeof said - 1, f);
-    if (pclose(f) != 0) fail_msg("%s", said);
+    int code = test_shell(
+        said, sizeof said,
+        "timeout 180 python3 -B bench/titan_bench.py --rounds 1 --jobs 8 --chain 3 --build %.*s --data %s 2>&1",
+        (int)(slash - realserver_binary()), realserver_binary(), r.data);
+    if (code != 0) fail_msg("%s", said);
     assert_has(said, "singles ");
     assert_has(said, "flow ");
     assert_has(said, "chain ");

@@ -70,12 +70,8 @@ static void archive(void **state) {
 
 static void http_client(void **state) {
     (void)state;
-    char command[256], said[256] = "";
-    snprintf(command, sizeof command, "REEVE_DATA=%s timeout 120 examples/http.sh 2>&1", r->data);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    (void)!fread(said, 1, sizeof said - 1, f);
-    assert_int_equal(pclose(f), 0);
+    char said[256];
+    assert_int_equal(test_shell(said, sizeof said, "REEVE_DATA=%s timeout 120 examples/http.sh 2>&1", r->data), 0);
     assert_string_equal(said, "the answer is 42\n");
 }
 

@@ -40,12 +40,6 @@ static struct webclient client;
 static struct listener listeners[CLIENTS_MAX];
 static uint32_t listener_count;
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static uint32_t number_of(const char *name, uint32_t standard) {
     const char *text = getenv(name);
     return text != NULL ? (uint32_t)strtoul(text, NULL, 10) : standard;
@@ -175,7 +169,7 @@ static void listen_until(int64_t until_ms) {
     struct pollfd fds[CLIENTS_MAX];
     do {
         uint32_t count = 0;
-        int64_t left = until_ms - now_ms();
+        int64_t left = until_ms - test_mono_ms();
         for (uint32_t i = 0; i < listener_count; i++)
             fds[i] = (struct pollfd){.fd = listeners[i].stalled && listeners[i].greeted ? -1 : listeners[i].fd,
                                      .events = POLLIN};
@@ -183,7 +177,7 @@ static void listen_until(int64_t until_ms) {
         if (poll(fds, count, left > 0 ? (int)left : 0) <= 0) return;
         for (uint32_t i = 0; i < count; i++)
             if (fds[i].revents != 0) listener_read(&listeners[i]);
-    } while (now_ms() < until_ms);
+    } while (test_mono_ms() < until_ms);
 }
 
 static bool all_greeted(void) {
@@ -194,9 +188,9 @@ static bool all_greeted(void) {
 
 static void listeners_open(uint32_t count) {
     for (uint32_t i = 0; i < count; i++) listener_open(i == 0);
-    for (int64_t by = now_ms() + PATIENCE_MS; !all_greeted();) {
-        assert_true(now_ms() < by);
-        listen_until(now_ms() + 10);
+    for (int64_t by = test_mono_ms() + PATIENCE_MS; !all_greeted();) {
+        assert_true(test_mono_ms() < by);
+        listen_until(test_mono_ms() + 10);
     }
 }
 
@@ -220,16 +214,16 @@ static uint64_t succeeded(void) {
 /* Completions per second, of jobs that come at this rate (0 = at once). */
 static double work(uint32_t jobs, uint32_t rate) {
     uint64_t before = succeeded();
-    int64_t start = now_ms();
+    int64_t start = test_mono_ms();
     for (uint32_t i = 0; i < jobs / FLOW_JOBS; i++) {
         if (rate > 0) listen_until(start + (int64_t)i * FLOW_JOBS * 1000 / rate);
         submit();
     }
     while (succeeded() < before + jobs) {
-        if (now_ms() > start + PATIENCE_MS) fail_msg("%u jobs are not done", jobs);
-        listen_until(now_ms() + 10);
+        if (test_mono_ms() > start + PATIENCE_MS) fail_msg("%u jobs are not done", jobs);
+        listen_until(test_mono_ms() + 10);
     }
-    return (double)jobs * 1000 / (double)(now_ms() - start);
+    return (double)jobs * 1000 / (double)(test_mono_ms() - start);
 }
 
 /* ---- what must be shown ---- */
@@ -260,8 +254,8 @@ static void check_all(struct eventclient *reference, struct position from) {
     uint64_t want = eventclient_count(reference);
     listeners[0].stalled = false;
     for (uint32_t i = 0; i < listener_count; i++)
-        for (int64_t by = now_ms() + PATIENCE_MS; listeners[i].count < want; listen_until(now_ms() + 10))
-            if (now_ms() > by)
+        for (int64_t by = test_mono_ms() + PATIENCE_MS; listeners[i].count < want; listen_until(test_mono_ms() + 10))
+            if (test_mono_ms() > by)
                 fail_msg("listener %u heard %llu of %llu", i, (unsigned long long)listeners[i].count,
                          (unsigned long long)want);
     for (uint32_t i = 0; i < listener_count; i++)

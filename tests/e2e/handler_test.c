@@ -96,14 +96,11 @@ static void a_file_that_makes_no_sense_is_refused_by_its_place(void **state) {
         {"slots: 1\nx: [\n", ":3:"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        char path[128], command[400], said[512] = {0};
+        char path[128], said[512];
         snprintf(path, sizeof path, "%s", realcli_file(&r, "bad.yaml", bad[i][0]));
-        snprintf(command, sizeof command, "timeout 20 %s worker --config %s --server 127.0.0.1:1 2>&1",
-                 realserver_binary(), path);
-        FILE *f = popen(command, "r");
-        assert_non_null(f);
-        (void)!fread(said, 1, sizeof said - 1, f);
-        assert_int_not_equal(pclose(f), 0);
+        int code = test_shell(said, sizeof said, "timeout 20 %s worker --config %s --server 127.0.0.1:1 2>&1",
+                              realserver_binary(), path);
+        assert_int_not_equal(code, 0);
         assert_has(said, bad[i][1]);
     }
 }

@@ -300,19 +300,13 @@ static void check_journal(void) {
 
 /* ---- */
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void kills_at_random_moments_lose_nothing_and_run_nothing_twice(void **state) {
     (void)state;
     static const char *const flags[] = {"--log-level", "error", "--compact-bytes", "0"};
     static const char *const names[] = {"w0", "w1"};
     const char *seed = getenv("SEED"), *given = getenv("ROUNDS");
     uint32_t rounds = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 200;
-    s.random.state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)now_ms();
+    s.random.state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)test_mono_ms();
     printf("# SEED=%llu ROUNDS=%u\n", (unsigned long long)s.random.state, rounds);
     arena_init(&s.arena, 65536, 1 << 24);
     realserver_make(&s.server);
@@ -328,7 +322,7 @@ static void kills_at_random_moments_lose_nothing_and_run_nothing_twice(void **st
         realworker_start(&s.workers[i], &s.server);
     }
     connect_client();
-    int64_t start = now_ms();
+    int64_t start = test_mono_ms();
     for (uint32_t i = 0; i < rounds; i++) {
         enum victim what = i * 5 < rounds * 2 ? KILL_SERVER : i * 10 < rounds * 7 ? KILL_WORKER : KILL_BOTH;
         one_round(what);
@@ -337,7 +331,7 @@ static void kills_at_random_moments_lose_nothing_and_run_nothing_twice(void **st
     assert_true(submit_flow(s.flow_count)); /* the last one may have been accepted without a word */
     s.flow_count++;
     check_new(false);
-    printf("# %lld ms\n", (long long)(now_ms() - start));
+    printf("# %lld ms\n", (long long)(test_mono_ms() - start));
     for (uint32_t i = 0; i < WORKERS; i++) assert_int_equal(realworker_stop(&s.workers[i]), 0);
     wireclient_close(&s.c);
     assert_int_equal(realserver_stop(&s.server), 0);

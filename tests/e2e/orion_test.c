@@ -68,14 +68,10 @@ static int teardown(void **state) {
 }
 
 static void play(const char *which) {
-    char command[512], said[8192];
-    snprintf(command, sizeof command, "timeout 120 python3 tests/e2e/orion_client.py %s %s %s 2>&1", which, address,
-             token);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+    char said[8192];
+    if (test_shell(said, sizeof said, "timeout 120 python3 tests/e2e/orion_client.py %s %s %s 2>&1", which, address,
+                   token) != 0)
+        fail_msg("%s: %s", which, said);
 }
 
 #define CASE(name)                   \

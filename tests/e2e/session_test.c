@@ -24,14 +24,6 @@ static int group_teardown(void **state) {
     return 0;
 }
 
-static bool is_served(const struct realserver *s) {
-    struct webclient c;
-    webclient_open(&c, s->address, s->admin);
-    struct webgot got = webclient_ask(&c, "POST", "/api/v1/flows", "{\"jobs\": {\"a\": {\"noop\": true}}}");
-    webclient_close(&c);
-    return got.status == 201;
-}
-
 /* ---- native frames ---- */
 
 static uint32_t caller_count;
@@ -90,7 +82,7 @@ static void a_request_that_cannot_be_answered_ends_its_connection_only(void **st
         }
     }
     buf_fini(&frame);
-    assert_true(is_served(&server));
+    assert_true(webclient_is_served(server.address, server.admin));
 }
 
 /* Ids are the client's: what it confuses by using one twice is its own. */
@@ -135,7 +127,7 @@ static void a_request_id_that_is_in_use_does_no_harm(void **state) {
     (void)wireclient_refused(&c, WIRE_STOP, &stop, ERR_NOT_FOUND);
     wireclient_close(&c);
     buf_fini(&frames);
-    assert_true(is_served(&server));
+    assert_true(webclient_is_served(server.address, server.admin));
 }
 
 /* ---- workers ---- */
@@ -322,7 +314,7 @@ static void a_worker_that_is_hung_up_on_gets_nothing_more(void **state) {
         wireclient_close(&next);
     }
     buf_fini(&frames);
-    assert_true(is_served(&server));
+    assert_true(webclient_is_served(server.address, server.admin));
 }
 
 /* Tries until the id is free: a worker that says nothing is forgotten some time after its lease. */

@@ -13,13 +13,7 @@ static char output[65536];
 
 /* Runs `reeve ARGS`; its exit code; both outputs are in `output`. */
 static int run(const char *variables, const char *args) {
-    char command[512];
-    snprintf(command, sizeof command, "%s %s %s 2>&1", variables, realserver_binary(), args);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    output[fread(output, 1, sizeof output - 1, f)] = 0;
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return test_shell(output, sizeof output, "%s %s %s 2>&1", variables, realserver_binary(), args);
 }
 
 /* The line of `reeve config` that begins with the name. */

@@ -8,15 +8,11 @@
 #include "realserver.h"
 
 static void play(const char *which) {
-    char command[400], said[16384] = {0}, ok[64];
-    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_fleet.py %s %s 2>&1", realserver_binary(),
-             which);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    (void)!fread(said, 1, sizeof said - 1, f);
-    int status = pclose(f);
+    char said[16384], ok[64];
+    int code = test_shell(said, sizeof said, "timeout 180 python3 tests/e2e/titan_fleet.py %s %s 2>&1",
+                          realserver_binary(), which);
     snprintf(ok, sizeof ok, "ok %s", which);
-    if (status != 0 || strstr(said, ok) == NULL) fail_msg("%s", said);
+    if (code != 0 || strstr(said, ok) == NULL) fail_msg("%s", said);
 }
 
 #define CASE(name, case_)            \

@@ -2,10 +2,8 @@
  * The client (titan_gates.py) was written from the description of Titan alone. */
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "realcli.h"
@@ -16,17 +14,6 @@ static struct realserver server;
 static struct realworker worker;
 static char address[64], resp_address[64];
 
-/* A port that nobody listens at: it has to be the same after the server was killed. */
-static void choose_address(char ret[64]) {
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof any;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
-    close(fd);
-    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
-}
-
 static void flags_set(bool listens, const char *gates) {
     const char *const flags[] = {
         "--resp-listen",         resp_address, "--titan-gates", gates, listens ? "--titan-listen" : NULL,
@@ -36,8 +23,8 @@ static void flags_set(bool listens, const char *gates) {
 
 static int setup(void **state) {
     (void)state;
-    choose_address(address);
-    choose_address(resp_address);
+    realserver_choose_address(address);
+    realserver_choose_address(resp_address);
     setenv("TITAN_RESP", resp_address, 1);
     realserver_make(&server);
     flags_set(true, "yes");
@@ -58,14 +45,10 @@ static int teardown(void **state) {
 }
 
 static void play(const char *which) {
-    char command[512], said[8192];
-    snprintf(command, sizeof command, "timeout 180 python3 -B tests/e2e/titan_gates.py %s %s %s %s 2>&1", which,
-             address, server.data, realserver_binary());
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+    char said[8192];
+    if (test_shell(said, sizeof said, "timeout 180 python3 -B tests/e2e/titan_gates.py %s %s %s %s 2>&1", which,
+                   address, server.data, realserver_binary()) != 0)
+        fail_msg("%s: %s", which, said);
 }
 
 #define CASE(name)                   \

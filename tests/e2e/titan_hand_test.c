@@ -8,15 +8,11 @@
 #include "realserver.h"
 
 static void with_master(const char *what) {
-    char command[400], said[8192] = {0}, ok[64];
-    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_master.py %s %s 2>&1", realserver_binary(),
-             what);
-    FILE *f = popen(command, "r");
-    assert_non_null(f);
-    (void)!fread(said, 1, sizeof said - 1, f);
-    int status = pclose(f);
+    char said[8192], ok[64];
+    int code = test_shell(said, sizeof said, "timeout 180 python3 tests/e2e/titan_master.py %s %s 2>&1",
+                          realserver_binary(), what);
     snprintf(ok, sizeof ok, "ok %s", what);
-    if (status != 0 || strstr(said, ok) == NULL) fail_msg("%s", said);
+    if (code != 0 || strstr(said, ok) == NULL) fail_msg("%s", said);
 }
 
 #define CASE(name, case_)            \
@@ -41,12 +37,8 @@ CASE(a_drained_worker_finishes, "drain")
 /* clang-format on */
 
 static void refused(const char *args, const char *said) {
-    char command[400], got[2048] = {0};
-    snprintf(command, sizeof command, "timeout 20 %s worker %s 2>&1", realserver_binary(), args);
-    FILE *f = popen(command, "r");
-    assert_non_null(f);
-    (void)!fread(got, 1, sizeof got - 1, f);
-    assert_int_not_equal(pclose(f), 0);
+    char got[2048];
+    assert_int_not_equal(test_shell(got, sizeof got, "timeout 20 %s worker %s 2>&1", realserver_binary(), args), 0);
     assert_has(got, said);
 }
 

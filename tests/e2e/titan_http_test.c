@@ -2,11 +2,9 @@
  * from the description of that interface alone (titan_http_client.py) and shares nothing with us. */
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "realcli.h"
@@ -17,21 +15,10 @@ static struct realserver server;
 static struct realworker worker;
 static char web[64], titan[64];
 
-/* A port that nobody listens at: it has to be the same after the server was killed. */
-static void choose_address(char ret[64]) {
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof any;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
-    close(fd);
-    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
-}
-
 static int setup(void **state) {
     (void)state;
-    choose_address(web);
-    choose_address(titan);
+    realserver_choose_address(web);
+    realserver_choose_address(titan);
     realserver_make(&server);
     const char *const flags[] = {"--titan-http-listen", web, "--titan-listen", titan, "--may-start-workers", "yes"};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) server.flags[i] = flags[i];
@@ -50,14 +37,10 @@ static int teardown(void **state) {
 }
 
 static void play(const char *which) {
-    char command[512], said[8192];
-    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_http_client.py %s %s %s %s %s 2>&1", which,
-             web, titan, server.address, server.data);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+    char said[8192];
+    if (test_shell(said, sizeof said, "timeout 180 python3 tests/e2e/titan_http_client.py %s %s %s %s %s 2>&1", which,
+                   web, titan, server.address, server.data) != 0)
+        fail_msg("%s: %s", which, said);
 }
 
 #define CASE(name)                   \

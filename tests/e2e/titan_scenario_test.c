@@ -3,11 +3,9 @@
  * (titan_scenarios.py). */
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "realserver.h"
@@ -20,16 +18,6 @@ static struct realworker workers[WORKERS];
 static const char *const ports[WORKERS] = {"8081", "8082"}; /* names only: nobody listens there */
 static char address[64], resp_address[64];
 
-static void choose_address(char ret[64]) {
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof any;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
-    close(fd);
-    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
-}
-
 /* Whom the scenarios may kill. */
 static void tell_workers(void) {
     char text[128];
@@ -41,8 +29,8 @@ static int setup(void **state) {
     (void)state;
     static const char *const labels[WORKERS] = {"titan.port=8081", "titan.port=8082"};
     static const char *const names[WORKERS] = {"w1", "w2"};
-    choose_address(address);
-    choose_address(resp_address);
+    realserver_choose_address(address);
+    realserver_choose_address(resp_address);
     setenv("TITAN_RESP", resp_address, 1);
     realserver_make(&server);
     const char *const flags[] = {"--titan-listen", address, "--resp-listen",  resp_address,
@@ -71,14 +59,9 @@ static int teardown(void **state) {
 static char said[16384]; /* by the last one that was played */
 
 static void play(const char *which) {
-    char command[512];
-    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_scenarios.py %s %s %s %s 2>&1", which,
-             address, server.data, realserver_binary());
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+    if (test_shell(said, sizeof said, "timeout 180 python3 tests/e2e/titan_scenarios.py %s %s %s %s 2>&1", which,
+                   address, server.data, realserver_binary()) != 0)
+        fail_msg("%s: %s", which, said);
 }
 
 #define SCENARIO(name)               \

@@ -2,11 +2,9 @@
  * alone (titan_client.py) and shares nothing with us. */
 #include "test.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "realcli.h"
@@ -18,21 +16,10 @@ static struct realworker worker;
 static struct realcli aside; /* of a test that needs another server; ended also when it fails */
 static char address[64], resp_address[64];
 
-/* A port that nobody listens at: it has to be the same after the server was killed. */
-static void choose_address(char ret[64]) {
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof any;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
-    close(fd);
-    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
-}
-
 static int setup(void **state) {
     (void)state;
-    choose_address(address);
-    choose_address(resp_address);
+    realserver_choose_address(address);
+    realserver_choose_address(resp_address);
     setenv("TITAN_RESP", resp_address, 1);
     realserver_make(&server);
     const char *const flags[] = {"--titan-listen",      address, "--titan-frame-ms", "2000",
@@ -54,14 +41,10 @@ static int teardown(void **state) {
 }
 
 static void play_with(const char *which, const char *at, const char *data) {
-    char command[512], said[8192];
-    snprintf(command, sizeof command, "timeout 180 python3 tests/e2e/titan_client.py %s %s %s %s 2>&1", which, at, data,
-             realserver_binary());
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    if (pclose(f) != 0) fail_msg("%s: %s", which, said);
+    char said[8192];
+    if (test_shell(said, sizeof said, "timeout 180 python3 tests/e2e/titan_client.py %s %s %s %s 2>&1", which, at, data,
+                   realserver_binary()) != 0)
+        fail_msg("%s: %s", which, said);
 }
 
 static void play(const char *which) {
@@ -172,7 +155,7 @@ static void up_opens_it_too(void **state) {
 static void up_brings_workers_with_the_load(void **state) {
     (void)state;
     char args[160], at[64];
-    choose_address(at);
+    realserver_choose_address(at);
     realcli_make(&aside);
     snprintf(args, sizeof args, "up --listen 127.0.0.1:0 --titan=%s --workers 1..3 --slots 1 --idle 1s --detach", at);
     realcli_ok(&aside, args, NULL);

@@ -316,14 +316,8 @@ static void a_token_found_by_default_goes_to_its_own_server_only(void **state) {
 /* What curl prints, with $P for the port. */
 static const char *curl(const char *args) {
     static char said[4096];
-    char command[1024];
-    snprintf(command, sizeof command, "P=%s D=%s T=%s; timeout 20 curl -s -S -w ' %%{http_code}' %s 2>&1",
-             strrchr(server.address, ':') + 1, server.data, server.admin, args);
-    FILE *f = popen(command, "r");
-    assert_non_null(f);
-    size_t len = fread(said, 1, sizeof said - 1, f);
-    said[len] = 0;
-    pclose(f);
+    (void)test_shell(said, sizeof said, "P=%s D=%s T=%s; timeout 20 curl -s -S -w ' %%{http_code}' %s 2>&1",
+                     strrchr(server.address, ':') + 1, server.data, server.admin, args);
     return said;
 }
 

@@ -55,12 +55,6 @@ static int teardown(void **state) {
     return 0;
 }
 
-static int64_t now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* Submits the file; its id. */
 static void submit(const char *text, char ret[64]) {
     struct ran ran = realcli_ok(&r, "submit %s", realcli_file(&r, "flow.yaml", text));
@@ -256,9 +250,9 @@ static void many_readers_leave_room_for_others(void **state) {
     wireclient_open(&c, server.socket, NULL, WIRE_PEER_CLIENT);
     int count = 0;
     for (; access(path, F_OK) == 0; count++) {
-        int64_t from = now_us();
+        int64_t from = test_mono_us();
         (void)wireclient_ask(&c, WIRE_PING, &m, WIRE_PONG);
-        int64_t took = now_us() - from;
+        int64_t took = test_mono_us() - from;
         sum += took;
         worst = took > worst ? took : worst;
         wireclient_forget(&c);
@@ -311,10 +305,10 @@ static void ten_thousand_jobs_run_over_three_workers(void **state) {
                                 i % 3 == 2 ? ", pool: other" : "");
     }
     char id[64];
-    int64_t begin = now_us();
+    int64_t begin = test_mono_us();
     submit(text, id);
     for (int i = 0; ask("wait -q --timeout 50s", id, "").exit_code == 124; i++) assert_true(i < 3);
-    printf("# 10,000 jobs in %lld ms\n", (long long)(now_us() - begin) / 1000);
+    printf("# 10,000 jobs in %lld ms\n", (long long)(test_mono_us() - begin) / 1000);
     assert_has(ask("show", id, "").out, "10000 succeeded");
 }
 

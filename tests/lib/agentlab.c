@@ -32,10 +32,6 @@
 #define PATIENCE_MS 60000
 #define ANSWER_BYTES_MAX (64u << 20)
 
-static int64_t now_ms(void) {
-    return osclock()->mono(osclock()).ms;
-}
-
 void agentlab_open(struct agentlab *l) {
     const char *base = getenv("TMPDIR");
     *l = (struct agentlab){.conn = -1, .slots = 4, .spool_bytes_max = 1u << 30};
@@ -83,7 +79,7 @@ static void server_line(void *ctx, enum server_level level, const char *what, co
     if (getenv("AGENTLAB_LOG") != NULL) fprintf(stderr, "server %d: %s: %s\n", (int)level, what, text);
 }
 
-struct process {
+struct lab_process {
     struct osloop *loop;
     struct server *server;
     struct agent *agent;
@@ -92,13 +88,13 @@ struct process {
 
 static void server_turn(void *ctx) {
     struct why why;
-    struct process *p = ctx;
+    struct lab_process *p = ctx;
     server_pass(p->server);
     if (server_failed(p->server, &why) != ERR_OK) die("server", &why);
 }
 
 static mono_time server_when(void *ctx) {
-    return server_next(((struct process *)ctx)->server);
+    return server_next(((struct lab_process *)ctx)->server);
 }
 
 static void wake(void *ctx, unsigned when) {
@@ -106,7 +102,7 @@ static void wake(void *ctx, unsigned when) {
 }
 
 static _Noreturn void server_main(const struct agentlab *l) {
-    struct process p = {0};
+    struct lab_process p = {0};
     struct why why = {{0}};
     char path[240], got[OSLOOP_ADDRESS_MAX];
     struct disk *disk;
@@ -138,28 +134,28 @@ static void worker_line(void *ctx, const char *line) {
 }
 
 static void worker_turn(void *ctx) {
-    struct process *p = ctx;
+    struct lab_process *p = ctx;
     agent_pass(p->agent);
     if (agent_is_over(p->agent)) osloop_stop(p->loop);
 }
 
 static mono_time worker_when(void *ctx) {
-    return agent_next(((struct process *)ctx)->agent);
+    return agent_next(((struct lab_process *)ctx)->agent);
 }
 
 static void procs_ready(void *ctx, unsigned when) {
     (void)when;
-    osproc_run(((struct process *)ctx)->proc);
+    osproc_run(((struct lab_process *)ctx)->proc);
 }
 
 static void worker_signal(void *ctx, int number) {
     (void)number;
-    agent_drain(((struct process *)ctx)->agent);
+    agent_drain(((struct lab_process *)ctx)->agent);
 }
 
 static _Noreturn void worker_main(const struct agentlab *l) {
     static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", NULL};
-    struct process p = {0};
+    struct lab_process p = {0};
     struct why why = {{0}};
     char path[240];
     struct disk *disk;
@@ -271,7 +267,7 @@ static void converse(struct agentlab *l, enum wire_op op, const void *message, f
     }
 }
 
-struct answer {
+struct lab_answer {
     struct agentlab *l;
     uint8_t expected;
     void *message;
@@ -279,7 +275,7 @@ struct answer {
 };
 
 static void answer_take(void *ctx, const struct frame *f) {
-    struct answer *a = ctx;
+    struct lab_answer *a = ctx;
     struct why why = {{0}};
     struct frame copy = *f;
     copy.body = arena_slice(&a->l->arena, f->body);
@@ -298,7 +294,7 @@ static void answer_take(void *ctx, const struct frame *f) {
 
 static void client_open(struct agentlab *l) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until = test_mono_ms() + PATIENCE_MS;
     if (l->conn >= 0) return;
     snprintf(to.sun_path, sizeof to.sun_path, "%s", l->socket + strlen("unix:"));
     for (;;) {
@@ -306,17 +302,17 @@ static void client_open(struct agentlab *l) {
         if (connect(l->conn, (struct sockaddr *)&to, sizeof to) == 0) break;
         (void)close(l->conn);
         l->conn = -1;
-        if (now_ms() > until) fail_msg("the server does not come up");
+        if (test_mono_ms() > until) fail_msg("the server does not come up");
         (void)poll(NULL, 0, 10);
     }
     struct wire_hello hello = {.version_min = FRAME_VERSION, .version_max = FRAME_VERSION, .build = SLICE("test")};
-    struct answer a = {.l = l, .expected = WIRE_WELCOME};
+    struct lab_answer a = {.l = l, .expected = WIRE_WELCOME};
     converse(l, WIRE_HELLO, &hello, answer_take, &a);
 }
 
 const void *agentlab_ask(struct agentlab *l, enum wire_op op, const void *message) {
     client_open(l);
-    struct answer a = {.l = l, .expected = wire_info((uint8_t)op)->answer};
+    struct lab_answer a = {.l = l, .expected = wire_info((uint8_t)op)->answer};
     converse(l, op, message, answer_take, &a);
     return a.message;
 }
@@ -380,11 +376,11 @@ const struct wire_job_view *agentlab_job(struct agentlab *l, struct slice flow, 
 }
 
 const struct wire_job_view *agentlab_until(struct agentlab *l, struct slice flow, const char *name, const char *state) {
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until = test_mono_ms() + PATIENCE_MS;
     for (;;) {
         const struct wire_job_view *job = agentlab_job(l, flow, name);
         if (slice_eq(job->state, slice_str(state))) return job;
-        if (now_ms() > until) fail_msg("%s is %.*s, not %s", name, SLICE_FMT(job->state), state);
+        if (test_mono_ms() > until) fail_msg("%s is %.*s, not %s", name, SLICE_FMT(job->state), state);
         (void)poll(NULL, 0, 5);
     }
 }
@@ -392,7 +388,7 @@ const struct wire_job_view *agentlab_until(struct agentlab *l, struct slice flow
 struct slice agentlab_log(struct agentlab *l, struct slice flow, const char *name) {
     struct buf log;
     struct wire_logs logs = {.job = target_of(l, flow, name)};
-    struct answer a = {.l = l, .expected = WIRE_LOG_DATA, .log = &log};
+    struct lab_answer a = {.l = l, .expected = WIRE_LOG_DATA, .log = &log};
     client_open(l);
     buf_init(&log, ANSWER_BYTES_MAX);
     converse(l, WIRE_LOGS, &logs, answer_take, &a);
@@ -402,21 +398,21 @@ struct slice agentlab_log(struct agentlab *l, struct slice flow, const char *nam
 }
 
 const char *agentlab_file(struct agentlab *l, const char *path) {
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until = test_mono_ms() + PATIENCE_MS;
     for (;;) {
         char text[256] = "";
         int fd = open(path, O_RDONLY);
         ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
         if (fd >= 0) (void)close(fd);
         if (got > 0) return arena_copy(&l->arena, text, (size_t)got + 1);
-        if (now_ms() > until) fail_msg("%s does not come", path);
+        if (test_mono_ms() > until) fail_msg("%s does not come", path);
         (void)poll(NULL, 0, 2);
     }
 }
 
 bool agentlab_is_dead_soon(long pid) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (now_ms() < until) {
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (test_mono_ms() < until) {
         char path[64], text[256] = "";
         snprintf(path, sizeof path, "/proc/%ld/stat", pid);
         int fd = open(path, O_RDONLY);

@@ -181,16 +181,10 @@ static bool take(struct eventclient *c, struct eventclient_message *ret) {
     return true;
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 bool eventclient_next(struct eventclient *c, int wait_ms, struct eventclient_message *ret) {
-    int64_t until = now_ms() + wait_ms;
+    int64_t until = test_mono_ms() + wait_ms;
     while (!take(c, ret)) {
-        int64_t left = until - now_ms();
+        int64_t left = until - test_mono_ms();
         if (!read_more(c, left > 0 ? (int)left : 0)) return take(c, ret);
     }
     return true;

@@ -1,11 +1,13 @@
 /* realserver.c: see realserver.h. */
 #include "realserver.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,16 @@ __attribute__((constructor)) static void forget_surroundings(void) {
 
 const char *realserver_binary(void) {
     return REEVE_BINARY;
+}
+
+void realserver_choose_address(char ret[64]) {
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof any;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
+    close(fd);
+    snprintf(ret, 64, "127.0.0.1:%u", ntohs(any.sin_port));
 }
 
 void realserver_make(struct realserver *s) {

@@ -17,6 +17,8 @@ struct realserver {
 };
 
 const char *realserver_binary(void);
+/* A port of this machine that nobody listens at, to be the same after a restart. */
+void realserver_choose_address(char ret[64]);
 void realserver_make(struct realserver *s); /* a directory, nothing running */
 void realserver_start(struct realserver *s); /* returns when it is ready */
 void realserver_refuses(struct realserver *s, const char *words); /* it must not start, and say why */

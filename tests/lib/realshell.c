@@ -14,16 +14,9 @@
 #define SAY_MS_MAX 20000
 
 int realshell_run(struct realshell *h, const char *variables, const char *args) {
-    char command[2048];
     const struct realserver *s = h->server;
-    snprintf(command, sizeof command, "D=%s; S=%s; R=%s; REEVE_TOKEN=%s %s timeout 30 $R %s 2>&1", s->data, s->address,
-             realserver_binary(), s->admin, variables, args);
-    FILE *f = popen(command, "re");
-    assert_non_null(f);
-    size_t len = fread(h->said, 1, sizeof h->said - 1, f);
-    h->said[len] = 0;
-    int status = pclose(f);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return test_shell(h->said, sizeof h->said, "D=%s; S=%s; R=%s; REEVE_TOKEN=%s %s timeout 30 $R %s 2>&1", s->data,
+                      s->address, realserver_binary(), s->admin, variables, args);
 }
 
 void realshell_must(struct realshell *h, const char *args) {

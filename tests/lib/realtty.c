@@ -21,12 +21,6 @@
 #define PATIENCE_MS 30000
 #define ARGS_MAX 32
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static _Noreturn void become(const char *data, const char *args, const char *variables) {
     char copy[1024], *argv[ARGS_MAX] = {(char *)(uintptr_t)realserver_binary()}, *save = NULL;
     int n = 1;
@@ -88,10 +82,10 @@ static bool is_in_row(const struct realtty *t, const char *a, const char *b) {
 }
 
 void realtty_until(struct realtty *t, realtty_fn seen, const char *a, const char *b, const char *complaint) {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end = test_mono_ms() + PATIENCE_MS;
     bool lives = true;
     while (!seen(t, a, b)) {
-        if (!lives || now_ms() > end)
+        if (!lives || test_mono_ms() > end)
             fail_msg("%s: %s%s%s%s\n%s", complaint, a, b[0] ? " with " : "", b, lives ? "" : " (it has ended)",
                      emulator_text(&t->screen));
         lives = look(t, 1000);
@@ -138,9 +132,9 @@ bool realtty_is_cooked(const struct realtty *t) {
 }
 
 int realtty_ends(struct realtty *t) {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end = test_mono_ms() + PATIENCE_MS;
     while (t->pid != 0) {
-        if (now_ms() > end) fail_msg("it does not end:\n%s", emulator_text(&t->screen));
+        if (test_mono_ms() > end) fail_msg("it does not end:\n%s", emulator_text(&t->screen));
         bool lives = look(t, 20);
         if (waitpid(t->pid, &t->status, lives ? WNOHANG : 0) == t->pid) t->pid = 0;
     }

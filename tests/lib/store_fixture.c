@@ -135,14 +135,14 @@ static void blob_check(struct store_fixture *l, struct pack_reader *r, uint32_t 
     }
 }
 
-struct reading {
+struct store_reading {
     uint32_t log;
     uint64_t at, bytes;
     const struct log_state *state;
 };
 
 static void piece_check(void *ctx, uint64_t offset, const struct log_piece *p) {
-    struct reading *x = ctx;
+    struct store_reading *x = ctx;
     if (x->at == x->state->cut_begin) x->at = x->state->cut_end;
     ENSURE(offset == x->at);
     ENSURE(p->time.ms >= 1700000000000);
@@ -157,7 +157,7 @@ static void log_check(struct store_fixture *l, struct pack_reader *r, uint32_t i
     joblogs_state(l->vault.logs, &key, &s);
     ENSURE(s.end >= l->log_acked[i] && s.end <= l->log_tried[i]);
     ENSURE(s.cut_end <= s.end);
-    struct reading x = {.log = i, .state = &s};
+    struct store_reading x = {.log = i, .state = &s};
     for (uint64_t at = 0;;) {
         uint64_t next = 0;
         enum err e = joblogs_read(l->vault.logs, r, &key, at, 3000, piece_check, &x, &next, &l->why);

@@ -4,10 +4,13 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "hash.h"
 
 #define FILE_WAIT_MS 60000
+#define COMMAND_BYTES 4096
 
 jmp_buf test_panic_jump;
 
@@ -47,4 +50,28 @@ const char *test_file_line(const char *path) {
     }
     fail_msg("%s does not come", path);
     return NULL;
+}
+
+int test_shell(char *said, size_t said_bytes, const char *format, ...) {
+    char command[COMMAND_BYTES];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(command, sizeof command, format, args);
+    va_end(args);
+    assert_true(len > 0 && (size_t)len < sizeof command);
+    FILE *f = popen(command, "re");
+    assert_non_null(f);
+    said[fread(said, 1, said_bytes - 1, f)] = 0;
+    int status = pclose(f);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int64_t test_mono_us(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t test_mono_ms(void) {
+    return test_mono_us() / 1000;
 }

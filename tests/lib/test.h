@@ -32,6 +32,13 @@ void assert_has_not(const char *text, const char *part);
 /* Waits until the file has a whole line, up to a minute; the line, in a buffer of its own. */
 const char *test_file_line(const char *path);
 
+/* Runs a command (printf's format) in a shell. What it prints is in `said`, cut to fit and terminated. Returns its exit
+ * code, or -1 when it was killed. */
+int test_shell(char *said, size_t said_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+int64_t test_mono_us(void); /* of the monotonic clock */
+int64_t test_mono_ms(void);
+
 /* A small generator for tests: the same seed gives the same test. */
 struct test_random {
     uint64_t state;

@@ -191,3 +191,11 @@ const char *webgot_text(struct webclient *c, const struct webgot *got, const cha
     if (node->text.len > 0) memcpy(text, node->text.ptr, node->text.len);
     return text;
 }
+
+bool webclient_is_served(const char *address, const char *token) {
+    struct webclient c;
+    webclient_open(&c, address, token);
+    struct webgot got = webclient_ask(&c, "POST", "/api/v1/flows", "{\"jobs\": {\"a\": {\"noop\": true}}}");
+    webclient_close(&c);
+    return got.status == 201;
+}

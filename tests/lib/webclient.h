@@ -26,6 +26,8 @@ struct webgot {
 
 void webclient_open(struct webclient *c, const char *address, const char *token); /* "127.0.0.1:7070", "unix:/path" */
 void webclient_close(struct webclient *c);
+/* Whether the server takes a flow, from a connection of its own. */
+bool webclient_is_served(const char *address, const char *token);
 void webclient_send(struct webclient *c, const char *text); /* may be more than is taken: an end is no failure */
 void webclient_send_bytes(struct webclient *c, struct slice bytes);
 struct webgot webclient_next(struct webclient *c);          /* the answer to the request that was sent first */

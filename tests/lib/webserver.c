@@ -96,16 +96,10 @@ static void echo(int fd, const struct asked *a) {
     buf_fini(&out);
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Counts from 1; requests come one after the other often enough, and the lock is for when they do not. */
 static int count_of(const char *log, const char *path, int64_t *ret_since_ms) {
     int lock = open(log, O_RDONLY | O_CREAT | O_CLOEXEC, 0600), n = 0;
-    int64_t now = now_ms();
+    int64_t now = test_mono_ms();
     flock(lock, LOCK_EX);
     for (int i = 0; i < NAMES_MAX; i++) {
         if (counts[i].path[0] != 0 && strcmp(counts[i].path, path) != 0) continue;

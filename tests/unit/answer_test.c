@@ -21,7 +21,7 @@ static uint32_t wait_of(const char *retry_after, const char *date) {
     return ms;
 }
 
-static void seconds(void **state) {
+static void a_retry_after_in_seconds_is_a_wait(void **state) {
     (void)state;
     assert_int_equal(wait_of("0", NULL), 0);
     assert_int_equal(wait_of("2", NULL), 2000);
@@ -81,7 +81,7 @@ static void anything_else_says_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds),
+        cmocka_unit_test(a_retry_after_in_seconds_is_a_wait),
         cmocka_unit_test(huge_numbers_become_the_largest),
         cmocka_unit_test(dates_in_all_three_forms),
         cmocka_unit_test(a_date_counts_by_the_clock_of_the_server),

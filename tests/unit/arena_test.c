@@ -49,7 +49,7 @@ static void big_request_keeps_the_room_of_the_newest_chunk(void **state) {
     arena_fini(&a);
 }
 
-static void maximum_holds(void **state) {
+static void an_arena_stays_below_its_maximum(void **state) {
     (void)state;
     struct arena a;
     arena_init(&a, 256, 1000);
@@ -105,7 +105,7 @@ int main(void) {
         cmocka_unit_test(small_arena_stays_small),
         cmocka_unit_test(allocations_are_zeroed_and_aligned),
         cmocka_unit_test(big_request_keeps_the_room_of_the_newest_chunk),
-        cmocka_unit_test(maximum_holds),
+        cmocka_unit_test(an_arena_stays_below_its_maximum),
         cmocka_unit_test(chunks_double_up_to_64k),
         cmocka_unit_test(copies_have_their_own_bytes),
         cmocka_unit_test(ends_in_steps),

@@ -75,7 +75,7 @@ static void hashed_names_are_kept_for_ever(void **state) {
     assert_string_equal(h.etag, "\"e3\"");
 }
 
-static void who_has_it_gets_nothing(void **state) {
+static void a_known_etag_is_answered_without_a_body(void **state) {
     (void)state;
     static const char *const known[] = {"\"e3\"", "\"a\", \"e3\"", "*"};
     for (size_t i = 0; i < 3; i++) {
@@ -89,7 +89,7 @@ static void who_has_it_gets_nothing(void **state) {
     assert_int_equal(head_for(&all[2], "if-none-match", "").status, 200);
 }
 
-static void who_cannot_unpack_is_told(void **state) {
+static void a_client_without_gzip_is_refused(void **state) {
     (void)state;
     assert_int_equal(head_for(&all[0], "accept-encoding", "br, gzip;q=0.5").status, 200);
     assert_int_equal(head_for(&all[0], "accept-encoding", "*").status, 200);
@@ -102,8 +102,8 @@ int main(void) {
         cmocka_unit_test(paths_name_files),
         cmocka_unit_test(pages_are_the_index),
         cmocka_unit_test(hashed_names_are_kept_for_ever),
-        cmocka_unit_test(who_has_it_gets_nothing),
-        cmocka_unit_test(who_cannot_unpack_is_told),
+        cmocka_unit_test(a_known_etag_is_answered_without_a_body),
+        cmocka_unit_test(a_client_without_gzip_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "base64.h"
 
-static void it_is_read_as_java_does(void **state) {
+static void text_is_read_as_java_reads_it(void **state) {
     struct arena arena;
     struct why why;
     arena_init(&arena, 1024, 65536);
@@ -37,7 +37,7 @@ static void it_is_read_as_java_does(void **state) {
 }
 
 /* The test vectors of RFC 4648, 10. */
-static void it_is_written_with_padding(void **state) {
+static void text_is_written_with_padding(void **state) {
     (void)state;
     static const char *const cases[][2] = {{"", ""},
                                            {"f", "Zg=="},
@@ -74,8 +74,8 @@ static void every_byte_comes_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_read_as_java_does),
-        cmocka_unit_test(it_is_written_with_padding),
+        cmocka_unit_test(text_is_read_as_java_reads_it),
+        cmocka_unit_test(text_is_written_with_padding),
         cmocka_unit_test(every_byte_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void fan_that_fails(struct fixture *r) {
     command_only(r, &cmd);
 }
 
-static void failure(void **state) {
+static void a_failure_reaches_all_children_in_steps(void **state) {
     struct fixture *r = *state;
     fan_that_fails(r);
     assert_int_equal(count(r, 1, JOB_FAILED), 1 + 4096);
@@ -137,7 +137,7 @@ static void failure_with_a_crash_after_every_step(void **state) {
     assert_int_equal(count(r, 1, JOB_FAILED), FAN + 1);
 }
 
-static void retry(void **state) {
+static void a_retry_resets_all_children_in_steps(void **state) {
     struct fixture *r = *state;
     fan_that_fails(r);
     settle(r);
@@ -156,7 +156,7 @@ static void retry(void **state) {
     assert_int_equal(count(r, 1, JOB_READY) + count(r, 1, JOB_DISPATCHED), FAN);
 }
 
-static void rerun(void **state) {
+static void a_rerun_resets_all_children_in_steps(void **state) {
     struct fixture *r = *state;
     fan_that_fails(r);
     settle(r);
@@ -168,7 +168,7 @@ static void rerun(void **state) {
     assert_int_equal(count(r, 1, JOB_READY) + count(r, 1, JOB_DISPATCHED), 1);
 }
 
-static void cancel(void **state) {
+static void a_cancel_ends_all_jobs_in_steps(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     submit_fan(r, &o, &o);
@@ -196,7 +196,7 @@ static void cancel_of_running_jobs(void **state) {
     assert_int_equal(count(r, 1, JOB_CANCELLED), FAN);
 }
 
-static void resume(void **state) {
+static void a_resume_readies_all_jobs_in_steps(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     submit_loose(r, &o);
@@ -259,7 +259,7 @@ static void two_at_once(void **state) {
 }
 
 /* A fan whose children have children: breadth first, cut inside the second level. */
-static void two_levels(void **state) {
+static void a_step_may_end_inside_the_second_level(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.retries = 0;
@@ -344,17 +344,17 @@ static void a_flow_without_jobs_can_be_cancelled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(failure),
+        FIXTURE_TEST(a_failure_reaches_all_children_in_steps),
         FIXTURE_TEST(failure_with_a_crash_after_every_step),
-        FIXTURE_TEST(retry),
-        FIXTURE_TEST(rerun),
-        FIXTURE_TEST(cancel),
+        FIXTURE_TEST(a_retry_resets_all_children_in_steps),
+        FIXTURE_TEST(a_rerun_resets_all_children_in_steps),
+        FIXTURE_TEST(a_cancel_ends_all_jobs_in_steps),
         FIXTURE_TEST(cancel_of_running_jobs),
-        FIXTURE_TEST(resume),
+        FIXTURE_TEST(a_resume_readies_all_jobs_in_steps),
         FIXTURE_TEST(others_go_on_meanwhile),
         FIXTURE_TEST(an_end_in_the_middle_of_a_sweep),
         FIXTURE_TEST(two_at_once),
-        FIXTURE_TEST(two_levels),
+        FIXTURE_TEST(a_step_may_end_inside_the_second_level),
         FIXTURE_TEST(added_below_a_parent_that_is_still_telling),
         FIXTURE_TEST(dispatch_waits_for_a_sweep),
         FIXTURE_TEST(a_flow_without_jobs_can_be_cancelled),

@@ -1,49 +1,6 @@
 /* check_service_test.c: the checkers of services and of the policy see runs that break their promises, and must object;
  * and some that do not. */
-#include "test.h"
-
-#include "check.h"
-
-static struct check *c;
-static uint64_t lsn, epoch;
-
-static int setup(void **state) {
-    (void)state;
-    c = check_new();
-    lsn = 0;
-    epoch = 1;
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    check_free(c);
-    return 0;
-}
-
-static struct trace_bytes bytes(const char *s) {
-    return (struct trace_bytes){(const uint8_t *)s, (uint32_t)strlen(s)};
-}
-
-static bool say(struct trace_entry e) {
-    e.time_ms = 1000;
-    if (trace_is_record(e.kind)) {
-        e.lsn = ++lsn;
-        e.epoch = epoch;
-        e.sum = lsn * 31;
-    }
-    return check_entry(c, &e);
-}
-
-#define SAY(...)                                                                       \
-    do {                                                                               \
-        if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c)); \
-    } while (0)
-#define OBJECTION(...)                                                                        \
-    do {                                                                                      \
-        assert_false(say((struct trace_entry){__VA_ARGS__}));                                 \
-        if (strncmp(check_finding(c), "service: ", 9) != 0) fail_msg("%s", check_finding(c)); \
-    } while (0)
+#include "trace_fixture.h"
 
 #define VERSION(id)                                                                          \
     .kind = TW_VERSION, .as.version = {.flow = (id),                                         \
@@ -59,10 +16,6 @@ static bool say(struct trace_entry e) {
 #define SUCCEEDED .kind = TW_SEEN, .as.seen = {.lsn = lsn, .flow = 1, .state = TS_SUCCEEDED}
 #define CHILD \
     .kind = TW_PROCESS, .as.process = {.flow = 1, .ordinal = 1, .attempt = 1, .worker = bytes("w"), .incarnation = 1}
-
-static void durable(void) {
-    SAY(.kind = TW_DURABLE, .as.durable.lsn = lsn);
-}
 
 /* Job 0 of flow 1 deploys version 2, whose first attempt is given to w; job 1 waits for it. */
 static void deploy(void) {
@@ -92,7 +45,7 @@ static void a_service_that_becomes_healthy(void **state) {
 static void deployed_without_health(void **state) {
     (void)state;
     deploy();
-    OBJECTION(SUCCEEDED);
+    OBJECTION("service", SUCCEEDED);
 }
 
 static void child_of_a_deployment_without_health(void **state) {
@@ -100,14 +53,14 @@ static void child_of_a_deployment_without_health(void **state) {
     deploy();
     SAY(.kind = TR_ASSIGNED, OF(1, 1, 1));
     durable();
-    OBJECTION(CHILD);
+    OBJECTION("service", CHILD);
 }
 
 static void health_that_nobody_said(void **state) {
     (void)state;
     deploy();
     SAY(SAID(2, 2));
-    OBJECTION(HEALTH(2, 1));
+    OBJECTION("service", HEALTH(2, 1));
 }
 
 static void health_of_another_version(void **state) {
@@ -121,14 +74,14 @@ static void health_of_another_version(void **state) {
     SAY(SAID(3, 1));
     SAY(HEALTH(3, 1));
     durable();
-    OBJECTION(SUCCEEDED);
+    OBJECTION("service", SUCCEEDED);
 }
 
 static void two_versions_at_once(void **state) {
     (void)state;
     deploy();
     SAY(VERSION(3));
-    OBJECTION(.kind = TR_ASSIGNED, OF(3, 0, 1));
+    OBJECTION("service", .kind = TR_ASSIGNED, OF(3, 0, 1));
 }
 
 static void stopped_and_started_again(void **state) {
@@ -136,7 +89,7 @@ static void stopped_and_started_again(void **state) {
     deploy();
     SAY(STOPPED);
     SAY(.kind = TR_ENDED, OF(2, 0, 1));
-    OBJECTION(.kind = TR_ASSIGNED, OF(2, 0, 2));
+    OBJECTION("service", .kind = TR_ASSIGNED, OF(2, 0, 2));
 }
 
 static void a_stop_that_was_lost_is_none(void **state) {
@@ -144,9 +97,7 @@ static void a_stop_that_was_lost_is_none(void **state) {
     deploy();
     uint64_t head = lsn;
     SAY(STOPPED);
-    SAY(.kind = TW_CRASHED);
-    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = ++epoch, .head = head});
-    lsn = head;
+    restart(head);
     SAY(.kind = TR_ENDED, OF(2, 0, 1));
     SAY(.kind = TR_ASSIGNED, OF(2, 0, 2));
 }
@@ -188,13 +139,9 @@ static void a_change_that_was_lost_is_none(void **state) {
     SAY(ALLOWED(1));
     uint64_t head = lsn;
     SAY(POLICY(2));
-    SAY(.kind = TW_CRASHED);
-    SAY(.kind = TW_RESTARTED, .as.restarted = {.epoch = ++epoch, .head = head});
-    lsn = head;
+    restart(head);
     SAY(.kind = TR_ASSIGNED, OF(1, 0, 1));
 }
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

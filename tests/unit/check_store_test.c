@@ -1,5 +1,5 @@
 /* check_store_test.c: the checker of the store sees right and wrong histories of one key and one set. */
-#include "checkrig.h"
+#include "trace_fixture.h"
 
 #define STORE(n, what, ...)                                                                                      \
     .kind = TA_STORE, .as.store = {.call = (n), .lsn = lsn, .decided_ms = now, .op = (what), .tenant = bytes("t"), \

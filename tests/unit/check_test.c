@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "checkrig.h"
+#include "trace_fixture.h"
 
 #define PLAIN .kind = TK_WORK
 #define PARENTS(...) .parents = (const uint32_t[]){__VA_ARGS__}, \
@@ -67,13 +67,13 @@ static void a_clean_run_is_clean(void **state) {
     assert_null(check_finding(c));
 }
 
-static void early_effect(void **state) {
+static void an_effect_before_its_record_is_durable(void **state) {
     (void)state;
     SUBMIT({PLAIN});
     OBJECTION("log", .kind = TW_RELEASED, .as.released = {.effect = TE_ASSIGN, .lsn = lsn});
 }
 
-static void early_answer(void **state) {
+static void an_answer_before_its_record_is_durable(void **state) {
     (void)state;
     SUBMIT({PLAIN});
     durable();
@@ -82,7 +82,7 @@ static void early_answer(void **state) {
     OBJECTION("log", ANSWER(2, TN_REFUSED));
 }
 
-static void early_read(void **state) {
+static void a_read_of_what_is_not_durable(void **state) {
     (void)state;
     SUBMIT({PLAIN});
     OBJECTION("log", .kind = TW_SEEN, .as.seen = {.lsn = lsn, .flow = 1});
@@ -128,14 +128,14 @@ static void durable_mark_falls(void **state) {
     OBJECTION("log", .kind = TW_DURABLE, .as.durable.lsn = 0);
 }
 
-static void time_falls(void **state) {
+static void the_time_of_records_falls(void **state) {
     (void)state;
     SUBMIT({PLAIN});
     now--;
     OBJECTION("log", .kind = TR_OTHER);
 }
 
-static void epoch_falls(void **state) {
+static void the_epoch_of_records_falls(void **state) {
     (void)state;
     epoch = 3;
     SUBMIT({PLAIN});
@@ -304,7 +304,7 @@ static void attempt_number_repeats(void **state) {
     OBJECTION("attempt", .kind = TR_ASSIGNED, ATTEMPT("w", 0, 1));
 }
 
-static void ends_twice(void **state) {
+static void an_attempt_ends_twice(void **state) {
     (void)state;
     worker("w", 2);
     SUBMIT({PLAIN});
@@ -327,7 +327,7 @@ static void runs_before_it_is_durable(void **state) {
     OBJECTION("attempt", .kind = TW_PROCESS, PROCESS("w", 0, 1, 1));
 }
 
-static void runs_elsewhere(void **state) {
+static void an_attempt_runs_on_another_worker(void **state) {
     (void)state;
     worker("w", 2);
     SUBMIT({PLAIN});
@@ -335,7 +335,7 @@ static void runs_elsewhere(void **state) {
     OBJECTION("attempt", .kind = TW_PROCESS, PROCESS("x", 0, 1, 1));
 }
 
-static void runs_twice(void **state) {
+static void an_attempt_runs_twice(void **state) {
     (void)state;
     worker("w", 2);
     SUBMIT({PLAIN});
@@ -874,7 +874,7 @@ static void older_picture_arrives_late(void **state) {
 
 #define TOUCH(what, by_, of_, flow_) .kind = (what), .as.touch = {.by = bytes(by_), .of = bytes(of_), .flow = (flow_)}
 
-static void everybody_touches_his_own(void **state) {
+static void a_caller_touches_its_own_tenant(void **state) {
     (void)state;
     SAY(TOUCH(TW_CHANGED, "acme", "acme", 1));
     SAY(TOUCH(TW_CHANGED, "acme", "acme", 0));
@@ -898,36 +898,98 @@ static void job_of_another_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(everybody_touches_his_own), T(flow_of_another_is_changed), T(worker_of_another_is_changed),
+        T(a_caller_touches_its_own_tenant),
+        T(flow_of_another_is_changed),
+        T(worker_of_another_is_changed),
         T(job_of_another_is_told),
-        T(a_key_is_as_wide_as_it_is_set), T(a_width_that_was_lost_does_not_count), T(a_tenant_runs_as_many_as_it_may),
-        T(a_rate_is_kept), T(a_rate_is_exceeded), T(processes_of_a_lost_attempt_may_overlap),
+        T(a_key_is_as_wide_as_it_is_set),
+        T(a_width_that_was_lost_does_not_count),
+        T(a_tenant_runs_as_many_as_it_may),
+        T(a_rate_is_kept),
+        T(a_rate_is_exceeded),
+        T(processes_of_a_lost_attempt_may_overlap),
         T(processes_with_one_key_exclude_each_other),
-        T(a_clean_run_is_clean), T(early_effect), T(early_answer), T(early_read), T(durable_is_lost),
-        T(durable_is_changed), T(records_are_invented), T(lsns_have_a_gap), T(durable_before_it_exists),
-        T(durable_mark_falls), T(time_falls), T(epoch_falls), T(epoch_stays_at_a_restart),
-        T(opened_in_another_epoch), T(message_of_an_earlier_epoch), T(acknowledged_and_not_there),
-        T(acknowledged_with_fewer_jobs), T(acknowledged_twice_without_a_key), T(key_is_taken_twice),
-        T(key_comes_free_when_it_expires), T(key_expires_too_early), T(other_body_is_accepted),
-        T(other_body_is_a_conflict), T(conflict_with_nothing), T(two_submits_are_new),
-        T(repeat_gets_another_answer), T(flow_number_is_used_twice), T(budget_is_exceeded),
-        T(retry_gives_a_new_budget), T(given_away_while_open), T(attempt_number_repeats), T(ends_twice),
-        T(ends_without_beginning), T(runs_before_it_is_durable), T(runs_elsewhere), T(runs_twice),
-        T(fence_does_not_rise), T(stale_completion_is_accepted), T(completion_is_not_recorded),
-        T(two_completions_are_news), T(exclusive_runs_side_by_side), T(others_may_run_side_by_side),
-        T(exclusive_runs_one_after_the_other), T(paused_machine_is_fenced_off),
-        T(paused_machine_is_not_fenced_off), T(process_ends_that_never_began), T(slots_are_exceeded),
-        T(processors_are_exceeded), T(memory_is_exceeded), T(gpus_are_exceeded), T(named_resource_is_exceeded),
-        T(draining_worker_is_given_a_job), T(gone_worker_is_given_a_job), T(lost_records_take_nothing),
-        T(child_begins_before_its_parent_ends), T(child_begins_after_its_parents), T(child_begins_after_a_failure),
-        T(surviving_child_begins_too_early), T(barrier_does_not_hide_a_parent), T(foreign_parent_is_ignored),
-        T(an_end_is_undone), T(an_end_is_undone_on_request), T(a_job_is_stuck_in_silence),
-        T(a_job_is_stuck_with_a_reason), T(a_job_is_not_even_looked_at),
-        T(lost_ends_are_open_again), T(durable_ends_stay), T(lost_expiry_leaves_the_key_taken),
-        T(forgotten_flows_need_no_end), T(reasons_do_not_survive_a_restart), T(recovered_records_are_durable),
-        T(added_jobs_count), T(flow_of_another_tenant), T(dead_key_is_answered), T(key_expires_twice),
-        T(exclusive_jobs_do_not_exclude_others), T(foreign_parent_was_seen_to_fail), T(unknown_job_is_assigned),
-        T(record_comes_back_that_was_never_written), T(other_end_after_the_end), T(older_picture_arrives_late),
+        T(a_clean_run_is_clean),
+        T(an_effect_before_its_record_is_durable),
+        T(an_answer_before_its_record_is_durable),
+        T(a_read_of_what_is_not_durable),
+        T(durable_is_lost),
+        T(durable_is_changed),
+        T(records_are_invented),
+        T(lsns_have_a_gap),
+        T(durable_before_it_exists),
+        T(durable_mark_falls),
+        T(the_time_of_records_falls),
+        T(the_epoch_of_records_falls),
+        T(epoch_stays_at_a_restart),
+        T(opened_in_another_epoch),
+        T(message_of_an_earlier_epoch),
+        T(acknowledged_and_not_there),
+        T(acknowledged_with_fewer_jobs),
+        T(acknowledged_twice_without_a_key),
+        T(key_is_taken_twice),
+        T(key_comes_free_when_it_expires),
+        T(key_expires_too_early),
+        T(other_body_is_accepted),
+        T(other_body_is_a_conflict),
+        T(conflict_with_nothing),
+        T(two_submits_are_new),
+        T(repeat_gets_another_answer),
+        T(flow_number_is_used_twice),
+        T(budget_is_exceeded),
+        T(retry_gives_a_new_budget),
+        T(given_away_while_open),
+        T(attempt_number_repeats),
+        T(an_attempt_ends_twice),
+        T(ends_without_beginning),
+        T(runs_before_it_is_durable),
+        T(an_attempt_runs_on_another_worker),
+        T(an_attempt_runs_twice),
+        T(fence_does_not_rise),
+        T(stale_completion_is_accepted),
+        T(completion_is_not_recorded),
+        T(two_completions_are_news),
+        T(exclusive_runs_side_by_side),
+        T(others_may_run_side_by_side),
+        T(exclusive_runs_one_after_the_other),
+        T(paused_machine_is_fenced_off),
+        T(paused_machine_is_not_fenced_off),
+        T(process_ends_that_never_began),
+        T(slots_are_exceeded),
+        T(processors_are_exceeded),
+        T(memory_is_exceeded),
+        T(gpus_are_exceeded),
+        T(named_resource_is_exceeded),
+        T(draining_worker_is_given_a_job),
+        T(gone_worker_is_given_a_job),
+        T(lost_records_take_nothing),
+        T(child_begins_before_its_parent_ends),
+        T(child_begins_after_its_parents),
+        T(child_begins_after_a_failure),
+        T(surviving_child_begins_too_early),
+        T(barrier_does_not_hide_a_parent),
+        T(foreign_parent_is_ignored),
+        T(an_end_is_undone),
+        T(an_end_is_undone_on_request),
+        T(a_job_is_stuck_in_silence),
+        T(a_job_is_stuck_with_a_reason),
+        T(a_job_is_not_even_looked_at),
+        T(lost_ends_are_open_again),
+        T(durable_ends_stay),
+        T(lost_expiry_leaves_the_key_taken),
+        T(forgotten_flows_need_no_end),
+        T(reasons_do_not_survive_a_restart),
+        T(recovered_records_are_durable),
+        T(added_jobs_count),
+        T(flow_of_another_tenant),
+        T(dead_key_is_answered),
+        T(key_expires_twice),
+        T(exclusive_jobs_do_not_exclude_others),
+        T(foreign_parent_was_seen_to_fail),
+        T(unknown_job_is_assigned),
+        T(record_comes_back_that_was_never_written),
+        T(other_end_after_the_end),
+        T(older_picture_arrives_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

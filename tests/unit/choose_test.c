@@ -19,7 +19,7 @@ static void attach(struct fixture *r, const char *id, const struct worker_info *
 
 /* ---- what a job asks for ---- */
 
-static void pool(void **state) {
+static void a_job_runs_in_its_pool_only(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.demand.pool = SLICE("gpu");
@@ -30,7 +30,7 @@ static void pool(void **state) {
     assert_on(r, flow, "big");
 }
 
-static void topic(void **state) {
+static void a_topic_leads_to_its_pools(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.demand.pool = slice_of(NULL, 0);
@@ -419,7 +419,7 @@ static void a_round_ends_with_the_batch(void **state) {
 
 /* ---- order ---- */
 
-static void priorities(void **state) {
+static void a_higher_priority_goes_first(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     uint64_t flows[4];
@@ -551,8 +551,8 @@ static void many_classes_many_workers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(pool),
-        FIXTURE_TEST(topic),
+        FIXTURE_TEST(a_job_runs_in_its_pool_only),
+        FIXTURE_TEST(a_topic_leads_to_its_pools),
         FIXTURE_TEST(capabilities_and_labels),
         FIXTURE_TEST(few_of_many_fit),
         FIXTURE_TEST(a_pool_may_say_what_it_offers),
@@ -571,7 +571,7 @@ int main(void) {
         FIXTURE_TEST(less_than_is_taken),
         FIXTURE_TEST(names_around_the_wanted_one),
         FIXTURE_TEST(a_round_ends_with_the_batch),
-        FIXTURE_TEST(priorities),
+        FIXTURE_TEST(a_higher_priority_goes_first),
         FIXTURE_TEST(an_impossible_class_blocks_nobody),
         FIXTURE_TEST(first_come_within_a_tenant),
         FIXTURE_TEST(weighted_shares_are_exact),

@@ -92,7 +92,7 @@ static void half_of_a_session_is_none(void **state) {
     assert_int_equal(cookie_check(&auth, slice_str(text), &r, now, &got, &why), ERR_UNAUTHENTICATED);
 }
 
-static void who_may_have_one(void **state) {
+static void callers_that_can_be_found_again_may_have_a_cookie(void **state) {
     (void)state;
     char who[COOKIE_WHO_BYTES];
     struct caller token = {.id = "0123456789a", .name = "uid:0", .roles = ROLE_BIT(ROLE_VIEWER)}, got;
@@ -119,7 +119,7 @@ static void who_may_have_one(void **state) {
 }
 
 /* Who logs out is out, also of a server that is started later; others stay in. */
-static void who_logs_out_stays_out(void **state) {
+static void a_revoked_cookie_stays_refused(void **state) {
     (void)state;
     struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 50, .number = 1}, b = a, got;
     char one[COOKIE_BYTES], two[COOKIE_BYTES];
@@ -212,7 +212,7 @@ static bool found(const char *value, struct slice *ret) {
     return cookie_find(&r, ret);
 }
 
-static void it_is_found_among_others(void **state) {
+static void a_cookie_is_found_among_others(void **state) {
     (void)state;
     struct slice v;
     static const char *const good[] = {"reeve_session=x", "a=b; reeve_session=x", "reeve_session=x; a=b",
@@ -279,11 +279,11 @@ int main(void) {
         TEST(a_cookie_says_who_and_until_when),
         TEST(what_pages_show_is_another_text),
         TEST(half_of_a_session_is_none),
-        TEST(who_may_have_one),
-        TEST(it_is_found_among_others),
+        TEST(callers_that_can_be_found_again_may_have_a_cookie),
+        TEST(a_cookie_is_found_among_others),
         TEST(a_ticket_is_good_once_and_soon),
         TEST(each_has_a_share_of_tickets),
-        TEST(who_logs_out_stays_out),
+        TEST(a_revoked_cookie_stays_refused),
         TEST(many_that_log_out_are_kept_as_one),
         TEST(a_damaged_file_of_sessions_is_refused),
         TEST(servers_on_one_host_have_cookies_of_their_own),

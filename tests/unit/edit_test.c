@@ -11,7 +11,7 @@ static struct edit line;
 /* Types bytes as a terminal sends them; the last event that was more than going on. */
 static enum edit_event type(const char *bytes) {
     struct keys keys = {0};
-    struct key key;
+    struct key_press key;
     enum edit_event last = EDIT_GOES_ON;
     keys_feed(&keys, slice_str(bytes));
     while (keys_take(&keys, true, &key)) {
@@ -36,7 +36,7 @@ static int done(void **state) {
 static void keys_come_in_pieces(void **state) {
     (void)state;
     struct keys keys = {0};
-    struct key key;
+    struct key_press key;
     keys_feed(&keys, SLICE("\033"));
     assert_false(keys_take(&keys, false, &key));
     keys_feed(&keys, SLICE("["));
@@ -65,7 +65,7 @@ static void every_key_has_its_sequence(void **state) {
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct keys keys = {0};
-        struct key key;
+        struct key_press key;
         keys_feed(&keys, slice_str(table[i].bytes));
         assert_true(keys_take(&keys, false, &key));
         assert_int_equal(key.kind, table[i].kind);

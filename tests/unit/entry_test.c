@@ -74,7 +74,7 @@ static void strip_takes_folders_off(void **state) {
     assert_has(refusal(HARD("top/l", "top"), strip), "leads out");
 }
 
-static void limits_hold(void **state) {
+static void a_path_has_its_limits(void **state) {
     (void)state;
     assert_string_equal(placed(FILE_AT("a/b/c/d"), standard), "a/b/c/d");
     assert_has(refusal(FILE_AT("a/b/c/d/e"), standard), "lies too deep (archive_depth_max)");
@@ -112,9 +112,9 @@ static void kinds_and_rights_are_looked_at(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_made_plain), cmocka_unit_test(nothing_leads_up_or_out),
-        cmocka_unit_test(links_stay_inside),    cmocka_unit_test(strip_takes_folders_off),
-        cmocka_unit_test(limits_hold),          cmocka_unit_test(kinds_and_rights_are_looked_at),
+        cmocka_unit_test(paths_are_made_plain),  cmocka_unit_test(nothing_leads_up_or_out),
+        cmocka_unit_test(links_stay_inside),     cmocka_unit_test(strip_takes_folders_off),
+        cmocka_unit_test(a_path_has_its_limits), cmocka_unit_test(kinds_and_rights_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,13 @@ static void every_error_has_a_word_of_its_own(void **state) {
         assert_true(strlen(err_word((enum err)a)) > 0);
         assert_true(strlen(err_meaning((enum err)a)) > 0);
         assert_true(err_http_status((enum err)a) >= 200);
+        assert_int_equal(err_find(slice_str(err_word((enum err)a)), ERR_COUNT), a);
         for (int b = 0; b < a; b++) assert_string_not_equal(err_word((enum err)a), err_word((enum err)b));
         if (a != ERR_OK) assert_int_not_equal(err_exit_code((enum err)a), 0);
     }
     assert_true(err_is_retryable(ERR_BUSY));
     assert_false(err_is_retryable(ERR_CYCLE));
+    assert_int_equal(err_find(SLICE("no such word"), ERR_UNKNOWN), ERR_UNKNOWN);
     assert_panics((void)err_word(ERR_COUNT));
 }
 

@@ -1,56 +1,8 @@
 /* expand_judges_test.c: the second model's rules about conditions and foreach jobs, and the checker: a run that breaks
  * each promise, and one that breaks none. */
-#include "test.h"
+#include "trace_fixture.h"
 
-#include "check.h"
-#include "model.h"
-
-#define T0 1000000
 #define CHILD(i) (TRACE_FIRST_CHILD + (i))
-
-static struct model *m;
-static struct check *c;
-static uint64_t lsn;
-static int64_t now;
-static char text[MODEL_TEXT_BYTES];
-
-static int setup(void **state) {
-    (void)state;
-    m = model_new();
-    c = check_new();
-    lsn = 0;
-    now = T0;
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    model_free(m);
-    check_free(c);
-    return 0;
-}
-
-static struct trace_bytes bytes(const char *s) {
-    return (struct trace_bytes){(const uint8_t *)s, (uint32_t)strlen(s)};
-}
-
-/* A record, for both: what the model says of it. */
-static bool teach(struct trace_entry e) {
-    e.lsn = lsn + 1;
-    e.time_ms = now;
-    e.epoch = 1;
-    e.sum = e.lsn * 31;
-    if (!model_apply(m, &e, text)) return false;
-    lsn++;
-    if (!check_entry(c, &e)) fail_msg("%s", check_finding(c));
-    return true;
-}
-
-#define TEACH(...)                                                           \
-    do {                                                                     \
-        if (!teach((struct trace_entry){__VA_ARGS__})) fail_msg("%s", text); \
-    } while (0)
-#define REFUSED(...) assert_false(teach((struct trace_entry){__VA_ARGS__}))
 #define ATTEMPT(o, n, ...) \
     .as.attempt = {.flow = 1, .ordinal = (o), .attempt = (n), .worker = bytes("w"), .incarnation = 1, __VA_ARGS__}
 #define VERDICT(o, g, v)                           \
@@ -67,24 +19,17 @@ static void submit(struct trace_job each) {
     each.child = &child;
     each.gates |= TRACE_GATE_BIT(TG_EXPANSION);
     const struct trace_job jobs[] = {each, {.kind = TK_WORK, .parents = (const uint32_t[]){0}, .parent_count = 1}};
-    TEACH(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 100});
-    TEACH(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = jobs, .job_count = 2});
+    TELL(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 100});
+    TELL(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = jobs, .job_count = 2});
 }
 
 static void expand(uint32_t count) {
-    TEACH(.kind = TR_EXPANDED, .as.expanded = {.flow = 1, .revision = 1, .count = count});
+    TELL(.kind = TR_EXPANDED, .as.expanded = {.flow = 1, .revision = 1, .count = count});
 }
 
 static void run(uint32_t i, enum trace_outcome outcome) {
-    TEACH(.kind = TR_ASSIGNED, ATTEMPT(CHILD(i), 1));
-    TEACH(.kind = TR_ENDED, ATTEMPT(CHILD(i), 1, .outcome = outcome));
-}
-
-static void is(uint32_t o, enum trace_state s, enum trace_cause cause) {
-    struct trace_job_state j;
-    assert_true(model_job(m, 1, o, &j));
-    assert_int_equal(j.state, s);
-    assert_int_equal(j.cause, cause);
+    TELL(.kind = TR_ASSIGNED, ATTEMPT(CHILD(i), 1));
+    TELL(.kind = TR_ENDED, ATTEMPT(CHILD(i), 1, .outcome = outcome));
 }
 
 /* ---- the model ---- */
@@ -137,12 +82,12 @@ static void bad_ends_beyond_it_fail(void **state) {
     run(2, TO_OK);
     is(0, TS_FAILED, TC_CHILDREN);
     is(1, TS_FAILED, TC_UPSTREAM);
-    TEACH(.kind = TR_RETRIED, JOB(CHILD(1)));
+    TELL(.kind = TR_RETRIED, JOB(CHILD(1)));
     is(0, TS_WAITING, TC_NONE);
     is(1, TS_WAITING, TC_NONE);
     is(CHILD(0), TS_FAILED, TC_EXIT);
-    TEACH(.kind = TR_ASSIGNED, ATTEMPT(CHILD(1), 2));
-    TEACH(.kind = TR_ENDED, ATTEMPT(CHILD(1), 2, .outcome = TO_OK));
+    TELL(.kind = TR_ASSIGNED, ATTEMPT(CHILD(1), 2));
+    TELL(.kind = TR_ENDED, ATTEMPT(CHILD(1), 2, .outcome = TO_OK));
     is(0, TS_SUCCEEDED, TC_NONE);
     REFUSED(.kind = TR_RETRIED, JOB(CHILD(0)));
 }
@@ -151,14 +96,14 @@ static void fail_fast_calls_off(void **state) {
     (void)state;
     submit((struct trace_job){.max_parallel = 2, .fail_fast = true});
     expand(4);
-    TEACH(.kind = TR_ASSIGNED, ATTEMPT(CHILD(1), 1));
+    TELL(.kind = TR_ASSIGNED, ATTEMPT(CHILD(1), 1));
     run(0, TO_EXIT);
     is(CHILD(2), TS_CANCELLED, TC_UPSTREAM);
     is(0, TS_WAITING, TC_NONE);
-    TEACH(.kind = TR_ENDED, ATTEMPT(CHILD(1), 1, .outcome = TO_STOPPED));
+    TELL(.kind = TR_ENDED, ATTEMPT(CHILD(1), 1, .outcome = TO_STOPPED));
     is(CHILD(1), TS_CANCELLED, TC_UPSTREAM);
     is(0, TS_FAILED, TC_CHILDREN);
-    TEACH(.kind = TR_RETRIED, JOB(CHILD(0)));
+    TELL(.kind = TR_RETRIED, JOB(CHILD(0)));
     is(CHILD(0), TS_READY, TC_NONE);
     is(CHILD(1), TS_READY, TC_NONE);
     is(CHILD(2), TS_WAITING, TC_NONE);
@@ -168,15 +113,15 @@ static void a_deadline_and_a_cancel(void **state) {
     (void)state;
     submit((struct trace_job){.max_parallel = 1, .deadline_ms = T0 + 10});
     expand(2);
-    TEACH(.kind = TR_ASSIGNED, ATTEMPT(CHILD(0), 1));
+    TELL(.kind = TR_ASSIGNED, ATTEMPT(CHILD(0), 1));
     now += 10;
-    TEACH(.kind = TR_DUE, .as.due = {.flow = 1, .due = TD_DEADLINE});
+    TELL(.kind = TR_DUE, .as.due = {.flow = 1, .due = TD_DEADLINE});
     is(CHILD(1), TS_CANCELLED, TC_UPSTREAM);
-    TEACH(.kind = TR_CANCELLED, JOB(0)); /* someone's word is stronger */
-    TEACH(.kind = TR_ENDED, ATTEMPT(CHILD(0), 1, .outcome = TO_OK));
+    TELL(.kind = TR_CANCELLED, JOB(0)); /* someone's word is stronger */
+    TELL(.kind = TR_ENDED, ATTEMPT(CHILD(0), 1, .outcome = TO_OK));
     is(CHILD(0), TS_CANCELLED, TC_REQUEST);
     is(0, TS_CANCELLED, TC_REQUEST);
-    TEACH(.kind = TR_RERUN, .as.job.flow = 1);
+    TELL(.kind = TR_RERUN, .as.job.flow = 1);
     is(0, TS_WAITING, TC_NONE);
     is(CHILD(0), TS_READY, TC_NONE);
 }
@@ -185,32 +130,12 @@ static void what_cannot_be_evaluated_fails(void **state) {
     (void)state;
     submit((struct trace_job){.max_parallel = 1, .gates = TRACE_GATE_BIT(TG_CONDITION)});
     REFUSED(.kind = TR_EXPANDED, .as.expanded = {.flow = 1, .revision = 1, .count = 1});
-    TEACH(VERDICT(0, TG_CONDITION, TV_ALLOW));
-    TEACH(VERDICT(0, TG_EXPANSION, TV_FAIL));
+    TELL(VERDICT(0, TG_CONDITION, TV_ALLOW));
+    TELL(VERDICT(0, TG_EXPANSION, TV_FAIL));
     is(0, TS_FAILED, TC_VERDICT);
 }
 
 /* ---- the checker, by itself ---- */
-
-static bool say(struct trace_entry e) {
-    e.time_ms = now;
-    if (trace_is_record(e.kind)) {
-        e.lsn = ++lsn;
-        e.epoch = 1;
-        e.sum = lsn * 31;
-    }
-    return check_entry(c, &e);
-}
-
-#define SAY(...)                                                                       \
-    do {                                                                               \
-        if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c)); \
-    } while (0)
-#define OBJECTION(who, ...)                                                                             \
-    do {                                                                                                \
-        assert_false(say((struct trace_entry){__VA_ARGS__}));                                           \
-        if (strncmp(check_finding(c), who ": ", sizeof who + 1) != 0) fail_msg("%s", check_finding(c)); \
-    } while (0)
 
 static void scene(uint32_t max_parallel, uint32_t count) {
     const struct trace_job jobs[] = {
@@ -246,7 +171,7 @@ static void the_foreach_job_itself(void **state) {
     OBJECTION("expand", .kind = TR_ASSIGNED, ATTEMPT(0, 1));
 }
 
-static void items_twice(void **state) {
+static void a_job_gets_its_items_twice(void **state) {
     (void)state;
     scene(1, 1);
     OBJECTION("expand", .kind = TR_EXPANDED, .as.expanded = {.flow = 1, .count = 1});
@@ -287,24 +212,22 @@ static void a_restart_takes_items_back(void **state) {
     if (!check_entry(c, &e)) fail_msg("%s", check_finding(c));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(children_take_turns),
-        TEST(none_is_enough),
-        TEST(bad_ends_are_tolerated_up_to_a_share),
-        TEST(bad_ends_beyond_it_fail),
-        TEST(fail_fast_calls_off),
-        TEST(a_deadline_and_a_cancel),
-        TEST(what_cannot_be_evaluated_fails),
-        TEST(too_many_at_once),
-        TEST(one_that_did_well_again),
-        TEST(the_foreach_job_itself),
-        TEST(items_twice),
-        TEST(a_condition_that_does_not_hold),
-        TEST(the_fan_in_before_its_time),
-        TEST(a_restart_takes_items_back),
+        T(children_take_turns),
+        T(none_is_enough),
+        T(bad_ends_are_tolerated_up_to_a_share),
+        T(bad_ends_beyond_it_fail),
+        T(fail_fast_calls_off),
+        T(a_deadline_and_a_cancel),
+        T(what_cannot_be_evaluated_fails),
+        T(too_many_at_once),
+        T(one_that_did_well_again),
+        T(the_foreach_job_itself),
+        T(a_job_gets_its_items_twice),
+        T(a_condition_that_does_not_hold),
+        T(the_fan_in_before_its_time),
+        T(a_restart_takes_items_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

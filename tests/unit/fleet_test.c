@@ -38,7 +38,7 @@ static void a_local_fleet_knows_its_own_alone(void **state) {
     assert_int_equal(f.workers[0].idle_since_ms, TIME_NEVER);
 }
 
-static void whoever_was_given_something_was_not_idle(void **state) {
+static void a_worker_that_was_given_a_job_was_not_idle(void **state) {
     (void)state;
     begin(true, 1);
     fleet_started(&f, 0, 10);
@@ -134,7 +134,7 @@ static void a_machine_on_its_way_that_nobody_needs_is_called_off(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_local_fleet_knows_its_own_alone),
-        cmocka_unit_test(whoever_was_given_something_was_not_idle),
+        cmocka_unit_test(a_worker_that_was_given_a_job_was_not_idle),
         cmocka_unit_test(a_machine_that_appears_is_one_that_was_asked_for),
         cmocka_unit_test(a_machine_may_be_ended_when_it_is_drained_and_has_nothing),
         cmocka_unit_test(what_somebody_else_drains_leaves_and_may_come_back),

@@ -30,7 +30,7 @@ static void an_open_parent_is_waited_for(void **state) {
     assert_int_equal(fixture_flow(r, 2).state, FLOW_SUCCEEDED);
 }
 
-static void its_failure_arrives_too(void **state) {
+static void the_failure_of_a_foreign_parent_arrives(void **state) {
     struct fixture *r = *state;
     submit(r, "a", NULL);
     submit(r, "x: 1/a", "y: x");
@@ -96,7 +96,7 @@ static void names_and_tenants(void **state) {
     assert_refused(r, submit_parent(r, p, 1), ERR_NOT_FOUND, "does not exist: a");
 }
 
-static void limits(void **state) {
+static void foreign_parents_and_children_have_limits(void **state) {
     struct fixture *r = *state;
     fixture_fini(r);
     fixture_init(r);
@@ -220,11 +220,11 @@ static void many_parents_elsewhere(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(an_open_parent_is_waited_for),
-        FIXTURE_TEST(its_failure_arrives_too),
+        FIXTURE_TEST(the_failure_of_a_foreign_parent_arrives),
         FIXTURE_TEST(an_ended_parent_is_recorded_as_seen),
         FIXTURE_TEST(a_parent_that_left_memory),
         FIXTURE_TEST(names_and_tenants),
-        FIXTURE_TEST(limits),
+        FIXTURE_TEST(foreign_parents_and_children_have_limits),
         FIXTURE_TEST(a_shard_is_part_of_the_name),
         FIXTURE_TEST(an_administrator_adds_for_the_tenant),
         FIXTURE_TEST(the_child_flow_leaves_first),

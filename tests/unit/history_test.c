@@ -27,12 +27,6 @@ struct lab {
     struct arena arena;
 };
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void answered(void *ctx, const struct history_answer *a) {
     struct lab *l = ctx;
     arena_reset(&l->arena);
@@ -57,7 +51,7 @@ static void noted(void *ctx, enum history_note level, const char *text) {
 }
 
 static void take(struct lab *l, const struct history_taker *to) {
-    struct history_turn t = {now_ms(), l->wall_ms, l->durable_lsn, true};
+    struct history_turn t = {test_mono_ms(), l->wall_ms, l->durable_lsn, true};
     l->h->ops->take(l->h, &t, to);
 }
 
@@ -65,7 +59,7 @@ static void turn(struct lab *l) {
     struct history_taker to = {answered, noted, l};
     take(l, &to);
     struct pollfd p = {l->h->ops->fd(l->h), POLLIN, 0};
-    int64_t wait = l->h->ops->next(l->h) - now_ms();
+    int64_t wait = l->h->ops->next(l->h) - test_mono_ms();
     (void)poll(&p, 1, wait < 0 ? 0 : wait > 1000 ? 1000 : (int)wait);
     take(l, &to);
 }
@@ -109,7 +103,7 @@ static int teardown(void **state) {
 /* Nothing is with the writer, and nothing will be soon. */
 static bool is_at_rest(struct lab *l) {
     int64_t next = l->h->ops->next(l->h);
-    return next != INT64_MAX && next > now_ms() + 1000;
+    return next != INT64_MAX && next > test_mono_ms() + 1000;
 }
 
 /* A thread says that it is through a moment after it is; who took its result in between must not be told for ever. */
@@ -486,7 +480,7 @@ static void a_start_with_a_clock_ahead_does_not_empty_it(void **state) {
     assert_int_equal(count_all(l, (struct history_query){0}), 4);
 }
 
-static void its_files_are_for_their_owner_alone(void **state) {
+static void files_of_the_history_are_for_their_owner_alone(void **state) {
     struct lab *l = *state;
     static const char *const ends[] = {"", "-wal", "-shm"};
     char path[400], one[420];
@@ -577,7 +571,7 @@ int main(void) {
         TEST(nothing_is_told_that_a_crash_could_undo),
         TEST(one_that_lost_rows_keeps_the_others_and_is_not_whole),
         TEST(a_start_with_a_clock_ahead_does_not_empty_it),
-        TEST(its_files_are_for_their_owner_alone),
+        TEST(files_of_the_history_are_for_their_owner_alone),
         TEST(old_ones_leave_and_then_the_oldest_while_it_is_too_large),
         TEST(what_found_no_room_is_written_when_there_is),
         TEST(a_file_that_is_none_is_set_aside_and_begun_anew),

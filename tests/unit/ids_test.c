@@ -14,7 +14,7 @@ static void check_text(uint32_t shard, uint64_t id, const char *text) {
     assert_int_equal(back.v, id);
 }
 
-static void known_texts(void **state) {
+static void flow_ids_have_known_texts(void **state) {
     (void)state;
     check_text(0, 1, "f11");
     check_text(0, 31, "f1z");
@@ -25,7 +25,7 @@ static void known_texts(void **state) {
 }
 
 /* Letters that look like digits are read as those; case does not matter. */
-static void read_aloud(void **state) {
+static void letters_like_digits_are_read_as_digits(void **state) {
     (void)state;
     uint32_t shard;
     flow_id id;
@@ -37,7 +37,7 @@ static void read_aloud(void **state) {
     assert_int_equal(id.v, 31);
 }
 
-static void refused_texts(void **state) {
+static void other_texts_are_no_flow_ids(void **state) {
     (void)state;
     const char *const bad[] = {"",
                                "f",
@@ -95,8 +95,9 @@ static void no_text_for_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_texts),          cmocka_unit_test(read_aloud),          cmocka_unit_test(refused_texts),
-        cmocka_unit_test(round_trip_and_order), cmocka_unit_test(no_text_for_nothing),
+        cmocka_unit_test(flow_ids_have_known_texts),   cmocka_unit_test(letters_like_digits_are_read_as_digits),
+        cmocka_unit_test(other_texts_are_no_flow_ids), cmocka_unit_test(round_trip_and_order),
+        cmocka_unit_test(no_text_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

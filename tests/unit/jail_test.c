@@ -99,7 +99,7 @@ static int tried(int (*attempt)(int folder)) {
     return WEXITSTATUS(status);
 }
 
-static void it_can_write_below_its_folder(void **state) {
+static void a_jailed_process_writes_below_its_folder(void **state) {
     (void)state;
     assert_int_equal(tried(make_inside), 0);
     assert_int_equal(tried(make_links_inside), 0);
@@ -111,7 +111,7 @@ static void it_can_write_below_its_folder(void **state) {
     assert_int_equal(st.st_size, 4096);
 }
 
-static void it_can_reach_no_other_path(void **state) {
+static void a_jailed_process_reaches_no_other_path(void **state) {
     (void)state;
     if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1) {
         print_message("skipped: this kernel has no Landlock (%s)\n", strerror(errno));
@@ -123,7 +123,7 @@ static void it_can_reach_no_other_path(void **state) {
     assert_int_not_equal(access("/tmp/reeve-jail-escaped", F_OK), 0);
 }
 
-static void it_can_do_nothing_else(void **state) {
+static void a_jailed_process_can_do_nothing_else(void **state) {
     (void)state;
     assert_int_equal(tried(open_a_socket), EPERM);
     assert_int_equal(tried(start_a_process), EPERM);
@@ -148,9 +148,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_can_write_below_its_folder),
-        cmocka_unit_test(it_can_reach_no_other_path),
-        cmocka_unit_test(it_can_do_nothing_else),
+        cmocka_unit_test(a_jailed_process_writes_below_its_folder),
+        cmocka_unit_test(a_jailed_process_reaches_no_other_path),
+        cmocka_unit_test(a_jailed_process_can_do_nothing_else),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

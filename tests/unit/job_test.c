@@ -34,7 +34,7 @@ static bool allowed(enum job_state from, enum job_state to) {
     return false;
 }
 
-static void every_pair(void **state) {
+static void every_pair_of_states_is_as_the_table_says(void **state) {
     (void)state;
     for (uint32_t from = 0; from < JOB_STATE_COUNT; from++)
         for (uint32_t to = 0; to < JOB_STATE_COUNT; to++)
@@ -62,7 +62,7 @@ static void terminal_and_active(void **state) {
 }
 
 /* FAILED but not by cascade, TIMED_OUT, DENIED, QUARANTINED. */
-static void dead_letters(void **state) {
+static void bad_ends_of_its_own_make_a_dead_letter(void **state) {
     (void)state;
     for (uint32_t s = 0; s < JOB_STATE_COUNT; s++)
         for (uint32_t c = 0; c < JOB_CAUSE_COUNT; c++) {
@@ -72,7 +72,7 @@ static void dead_letters(void **state) {
         }
 }
 
-static void words(void **state) {
+static void every_state_and_cause_has_a_word(void **state) {
     (void)state;
     assert_string_equal(job_state_word(JOB_WAITING), "waiting");
     assert_string_equal(job_state_word(JOB_SKIPPED), "skipped");
@@ -82,11 +82,11 @@ static void words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair),
+        cmocka_unit_test(every_pair_of_states_is_as_the_table_says),
         cmocka_unit_test(no_state_beyond_the_table),
         cmocka_unit_test(terminal_and_active),
-        cmocka_unit_test(dead_letters),
-        cmocka_unit_test(words),
+        cmocka_unit_test(bad_ends_of_its_own_make_a_dead_letter),
+        cmocka_unit_test(every_state_and_cause_has_a_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

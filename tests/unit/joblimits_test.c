@@ -75,7 +75,7 @@ static void the_limit_that_was_hit_is_named(void **state) {
     assert_says(&end, WIRE_HIT_NONE, 0, "");
 }
 
-static void who_lived_with_a_limit_has_nothing_to_explain(void **state) {
+static void an_end_within_limits_needs_no_explanation(void **state) {
     (void)state;
     const struct proc_limits l = {.pids = 20};
     struct wire_end end =
@@ -138,7 +138,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(own_then_reserved_then_standard_and_never_above_the_most),
         T(the_limit_that_was_hit_is_named),
-        T(who_lived_with_a_limit_has_nothing_to_explain),
+        T(an_end_within_limits_needs_no_explanation),
         T(what_is_not_kept_is_said),
         T(no_two_have_the_same_gpu),
         T(gpus_have_the_names_that_programs_know),

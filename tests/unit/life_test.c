@@ -569,7 +569,7 @@ static void note_worker(void *ctx, const struct worker_view *w) {
     *(uint32_t *)ctx += w->info->slots;
 }
 
-static void lists(void **state) {
+static void flows_are_listed_in_order(void **state) {
     struct fixture *r = *state;
     for (int i = 0; i < 9; i++) submit_chain(r, 3);
     assert_ok(fixture_cancel(r, FLOW_OF(4)));
@@ -636,7 +636,7 @@ int main(void) {
         FIXTURE_TEST(rerun_of_skipped_jobs),
         FIXTURE_TEST(rerun_forgets_what_a_run_left),
         FIXTURE_TEST(forgetting_frees_everything),
-        FIXTURE_TEST(lists),
+        FIXTURE_TEST(flows_are_listed_in_order),
         FIXTURE_TEST(a_read_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

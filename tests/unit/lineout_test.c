@@ -44,7 +44,7 @@ static void a_line_waits_for_its_end(void **state) {
     lineout_fini(&p);
 }
 
-static void it_has_the_time_of_its_beginning(void **state) {
+static void a_line_has_the_time_of_its_beginning(void **state) {
     (void)state;
     struct lineout_parts p;
     struct seen s = {0};
@@ -87,7 +87,7 @@ static void an_endless_line_is_cut(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_waits_for_its_end),
-        cmocka_unit_test(it_has_the_time_of_its_beginning),
+        cmocka_unit_test(a_line_has_the_time_of_its_beginning),
         cmocka_unit_test(streams_do_not_mix),
         cmocka_unit_test(an_endless_line_is_cut),
     };

@@ -230,7 +230,7 @@ static void deploying_jobs_in_a_snapshot(void **state) {
 
 /* ---- policies ---- */
 
-static void permissions(void **state) {
+static void permissions_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_OUTPUT);
@@ -419,7 +419,7 @@ static void submit_keyed(struct fixture *r, struct command *cmd, const struct op
     cmd->as.submit.jobs = (struct cmd_jobs){o, 1, &spec, 1, false};
 }
 
-static void kept_results(void **state) {
+static void kept_results_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     struct options plain = fixture_options();
     struct command cmd;
@@ -465,7 +465,7 @@ static void set_schedule(struct fixture *r, const char *name) {
     assert_ok(fixture_command(r, &cmd));
 }
 
-static void schedules(void **state) {
+static void schedules_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     set_schedule(r, "one");
     set_schedule(r, "two");
@@ -560,12 +560,12 @@ int main(void) {
         FIXTURE_TEST(options_that_are_no_options),
         FIXTURE_TEST(versions_in_a_snapshot),
         FIXTURE_TEST(deploying_jobs_in_a_snapshot),
-        FIXTURE_TEST(permissions),
+        FIXTURE_TEST(permissions_that_do_not_fit_are_refused),
         FIXTURE_TEST(a_foreach_job_without_options),
         FIXTURE_TEST(foreach_jobs_in_a_snapshot),
         FIXTURE_TEST(flows_that_leave),
-        FIXTURE_TEST(kept_results),
-        FIXTURE_TEST(schedules),
+        FIXTURE_TEST(kept_results_that_do_not_fit_are_refused),
+        FIXTURE_TEST(schedules_that_do_not_fit_are_refused),
         FIXTURE_TEST(schedules_in_a_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

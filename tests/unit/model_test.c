@@ -201,7 +201,7 @@ static void states_follow_the_attempt(void **state) {
     is(0, TS_DISPATCHED, TC_NONE);
     REFUSED(.kind = TR_ASSIGNED, ATTEMPT(0, 2));
     now += SECOND;
-    SAY(.kind = TR_STARTED, ATTEMPT(0, 1));
+    TEACH(.kind = TR_STARTED, ATTEMPT(0, 1));
     is(0, TS_RUNNING, TC_NONE);
     assert_int_equal(get(0).since_ms, now);
     REFUSED(.kind = TR_ENDED, ATTEMPT(0, 2, .outcome = TO_OK));
@@ -233,7 +233,7 @@ static void a_retry_waits_as_long_as_it_was_told(void **state) {
     (void)state;
     SUBMIT({.retries = 3, .backoff_base_ms = SECOND, .backoff_cap_ms = SECOND});
     start(0, 1);
-    SAY(.kind = TR_ENDED, ATTEMPT(0, 1, .outcome = TO_EXIT, .retry_after_ms = 3 * SECOND));
+    TEACH(.kind = TR_ENDED, ATTEMPT(0, 1, .outcome = TO_EXIT, .retry_after_ms = 3 * SECOND));
     assert_int_equal(get(0).due_ms, now + 3 * SECOND);
     now += 3 * SECOND;
     due(0, TD_START);
@@ -246,9 +246,9 @@ static void an_end_is_when_its_record_says(void **state) {
     start(0, 1);
     start(1, 1);
     now += 10 * SECOND;
-    SAY(.kind = TR_ENDED, ATTEMPT(0, 1, .outcome = TO_EXIT, .ended_ago_ms = 4 * SECOND));
+    TEACH(.kind = TR_ENDED, ATTEMPT(0, 1, .outcome = TO_EXIT, .ended_ago_ms = 4 * SECOND));
     assert_int_equal(get(0).due_ms, now + SECOND); /* what follows counts from the record */
-    SAY(.kind = TR_ENDED, ATTEMPT(1, 1, .outcome = TO_OK, .ended_ago_ms = 4 * SECOND));
+    TEACH(.kind = TR_ENDED, ATTEMPT(1, 1, .outcome = TO_OK, .ended_ago_ms = 4 * SECOND));
     assert_int_equal(get(1).since_ms, now - 4 * SECOND);
     now += SECOND;
     due(0, TD_START);
@@ -276,7 +276,7 @@ static void fatal_ends_are_not_retried(void **state) {
     run(0, TO_EXIT); /* exit code 3 */
     run(1, TO_EXIT);
     start(2, 1);
-    SAY(.kind = TR_ENDED, ATTEMPT(2, 1, .outcome = TO_EXIT, .fatal = true));
+    TEACH(.kind = TR_ENDED, ATTEMPT(2, 1, .outcome = TO_EXIT, .fatal = true));
     is(0, TS_FAILED, TC_EXIT);
     is(1, TS_WAITING, TC_NONE);
     is(2, TS_FAILED, TC_EXIT);
@@ -342,9 +342,9 @@ static void stronger_stop_stays(void **state) {
 static void paused_flow_gets_no_worker(void **state) {
     (void)state;
     SUBMIT({PLAIN});
-    SAY(.kind = TR_PAUSED, .as.pause = {.of_flow = true, .flow = 1, .on = true});
+    TEACH(.kind = TR_PAUSED, .as.pause = {.of_flow = true, .flow = 1, .on = true});
     REFUSED(.kind = TR_ASSIGNED, ATTEMPT(0, 1));
-    SAY(.kind = TR_PAUSED, .as.pause = {.of_flow = true, .flow = 1, .on = false});
+    TEACH(.kind = TR_PAUSED, .as.pause = {.of_flow = true, .flow = 1, .on = false});
     assign(0, 1);
 }
 
@@ -439,7 +439,7 @@ static void gate_and_external_jobs_end_by_their_verdict(void **state) {
 static void quorum_counts_people_not_words(void **state) {
     (void)state;
     SUBMIT({.gates = TRACE_GATE_BIT(TG_APPROVAL), .quorum = 2, .four_eyes = true});
-    assert_false(say(verdict_of("ann", 0, TG_APPROVAL, TV_ALLOW)));
+    assert_false(teach(verdict_of("ann", 0, TG_APPROVAL, TV_ALLOW)));
     verdict("bob", 0, TG_APPROVAL, TV_ALLOW);
     verdict("bob", 0, TG_APPROVAL, TV_ALLOW);
     is(0, TS_HELD, TC_NONE);
@@ -463,10 +463,10 @@ static void again_is_the_same_question_anew(void **state) {
     verdict("rules", 0, TG_POLICY, TV_AGAIN);
     is(0, TS_HELD, TC_NONE);
     assert_int_equal(get(0).revision, 2);
-    assert_false(say(verdict_of("rules", 0, TG_POLICY, TV_ALLOW))); /* revision 1 */
+    assert_false(teach(verdict_of("rules", 0, TG_POLICY, TV_ALLOW))); /* revision 1 */
     struct trace_entry e = verdict_of("rules", 0, TG_POLICY, TV_ALLOW);
     e.as.verdict.revision = 2;
-    assert_true(say(e));
+    assert_true(teach(e));
     is(0, TS_READY, TC_NONE);
 }
 
@@ -504,7 +504,7 @@ static void retry_brings_back_the_job_and_its_victims(void **state) {
     flow_is(TF_FAILED);
     REFUSED(.kind = TR_RETRIED, JOB(1));
     now += SECOND;
-    SAY(.kind = TR_RETRIED, JOB(0));
+    TEACH(.kind = TR_RETRIED, JOB(0));
     flow_is(TF_RUNNING);
     is(0, TS_HELD, TC_NONE); /* asked anew */
     assert_int_equal(get(0).used, 0);
@@ -523,7 +523,7 @@ static void retry_makes_waiting_children_wait_again(void **state) {
     SUBMIT({PLAIN}, {PLAIN}, {PARENTS(0, 1), .on_upstream = TU_RUN});
     run(0, TO_EXIT);
     assert_int_equal(get(2).parents_open, 1);
-    SAY(.kind = TR_RETRIED, JOB(0));
+    TEACH(.kind = TR_RETRIED, JOB(0));
     assert_int_equal(get(2).parents_open, 2);
     run(1, TO_OK);
     is(2, TS_WAITING, TC_NONE);
@@ -537,7 +537,7 @@ static void retry_leaves_children_past_their_parents(void **state) {
     run(0, TO_EXIT);
     int64_t due_ms = get(1).due_ms;
     now += SECOND;
-    SAY(.kind = TR_RETRIED, JOB(0));
+    TEACH(.kind = TR_RETRIED, JOB(0));
     is(2, TS_READY, TC_NONE);
     run(0, TO_OK);
     assert_int_equal(get(1).due_ms, due_ms);
@@ -552,7 +552,7 @@ static void rerun_repeats_all_but_successes(void **state) {
     run(1, TO_EXIT);
     cancel(3);
     flow_is(TF_FAILED);
-    SAY(.kind = TR_RERUN, JOB(0));
+    TEACH(.kind = TR_RERUN, JOB(0));
     is(0, TS_SUCCEEDED, TC_NONE);
     is(1, TS_READY, TC_NONE);
     is(2, TS_WAITING, TC_NONE);
@@ -568,7 +568,7 @@ static void discard_takes_a_dead_letter_away(void **state) {
     SUBMIT({PLAIN});
     REFUSED(.kind = TR_DISCARDED, JOB(0));
     run(0, TO_EXIT);
-    SAY(.kind = TR_DISCARDED, JOB(0));
+    TEACH(.kind = TR_DISCARDED, JOB(0));
     assert_false(get(0).dead_letter);
     is(0, TS_FAILED, TC_EXIT);
 }
@@ -578,11 +578,11 @@ static void discard_takes_a_dead_letter_away(void **state) {
 static void flow_waits_for_its_last_part(void **state) {
     (void)state;
     const struct trace_job one[] = {{PLAIN}};
-    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1, .more = true});
+    TEACH(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1, .more = true});
     run(0, TO_EXIT);
     flow_is(TF_RUNNING);
     const struct trace_job next[] = {{PARENTS(0)}, {PARENTS(0), .on_upstream = TU_RUN}};
-    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = next, .job_count = 2});
+    TEACH(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = next, .job_count = 2});
     is(1, TS_FAILED, TC_UPSTREAM);
     is(2, TS_READY, TC_NONE);
     run(2, TO_OK);
@@ -595,7 +595,7 @@ static void forgotten_flow_is_gone(void **state) {
     SUBMIT({PLAIN});
     REFUSED(.kind = TR_FORGOTTEN, JOB(0));
     run(0, TO_OK);
-    SAY(.kind = TR_FORGOTTEN, JOB(0));
+    TEACH(.kind = TR_FORGOTTEN, JOB(0));
     struct trace_flow_now f;
     assert_false(model_flow(m, 1, &f));
     assert_true(model_compare(m, NULL, 0, NULL, 0, text));
@@ -605,7 +605,7 @@ static void lsns_are_dense_and_time_does_not_fall(void **state) {
     (void)state;
     struct trace_entry e = {.kind = TR_OTHER, .lsn = 2, .time_ms = now};
     assert_false(model_apply(m, &e, text));
-    SAY(.kind = TR_OTHER);
+    TEACH(.kind = TR_OTHER);
     now--;
     REFUSED(.kind = TR_OTHER);
 }
@@ -673,14 +673,14 @@ static void impossible_records_are_refused(void **state) {
     REFUSED(.kind = TR_DUE, .as.due = {.flow = 1, .ordinal = 0, .due = TD_START});
     REFUSED(.kind = TR_DUE, .as.due = {.flow = 1, .ordinal = 1, .due = TD_START});
     REFUSED(.kind = TR_VERDICT, .as.verdict = {.flow = 1, .ordinal = 0, .gate = TG_CONDITION});
-    assert_false(say(verdict_of("", 2, TG_APPROVAL, TV_ALLOW)));
-    assert_false(say(verdict_of("bob", 2, TG_APPROVAL, TV_HOLD)));
-    assert_false(say(verdict_of("bob", 2, TG_APPROVAL, TV_REDACT)));
-    assert_false(say(verdict_of("bob", 0, TG_OUTPUT, TV_QUARANTINE)));
+    assert_false(teach(verdict_of("", 2, TG_APPROVAL, TV_ALLOW)));
+    assert_false(teach(verdict_of("bob", 2, TG_APPROVAL, TV_HOLD)));
+    assert_false(teach(verdict_of("bob", 2, TG_APPROVAL, TV_REDACT)));
+    assert_false(teach(verdict_of("bob", 0, TG_OUTPUT, TV_QUARANTINE)));
     assign(0, 1);
     REFUSED(.kind = TR_STARTED, ATTEMPT(0, 2));
     REFUSED(.kind = TR_STOPPING, ATTEMPT(0, 2, .stop = TX_CANCEL));
-    SAY(.kind = TR_STARTED, ATTEMPT(0, 1));
+    TEACH(.kind = TR_STARTED, ATTEMPT(0, 1));
     REFUSED(.kind = TR_STARTED, ATTEMPT(0, 1));
     REFUSED(.kind = TR_CANCELLED, .as.job = {.flow = 9, .ordinal = 0});
 }
@@ -696,7 +696,7 @@ static void forgotten_flow_takes_no_records(void **state) {
     (void)state;
     SUBMIT({PLAIN});
     run(0, TO_EXIT);
-    SAY(.kind = TR_FORGOTTEN, JOB(0));
+    TEACH(.kind = TR_FORGOTTEN, JOB(0));
     REFUSED(.kind = TR_RETRIED, JOB(0));
     struct trace_flow_now flow = {.flow = 1, .state = TF_FAILED, .job_count = 1};
     assert_false(model_compare(m, &flow, 1, NULL, 0, text));
@@ -732,11 +732,11 @@ static void cancel_of_a_flow_reaches_other_flows(void **state) {
 static void cancel_of_a_flow_ends_its_growing(void **state) {
     (void)state;
     const struct trace_job one[] = {{PLAIN}};
-    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1, .more = true});
+    TEACH(.kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1, .more = true});
     cancel(TRACE_NO_JOB);
     flow_is(TF_CANCELLED);
-    SAY(.kind = TR_RERUN, JOB(0));
-    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1});
+    TEACH(.kind = TR_RERUN, JOB(0));
+    TEACH(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = one, .job_count = 1});
     is(1, TS_READY, TC_NONE);
 }
 
@@ -773,11 +773,11 @@ static void discarded_letter_may_come_back(void **state) {
     (void)state;
     SUBMIT({PLAIN});
     run(0, TO_EXIT);
-    SAY(.kind = TR_DISCARDED, JOB(0));
-    SAY(.kind = TR_RETRIED, JOB(0));
+    TEACH(.kind = TR_DISCARDED, JOB(0));
+    TEACH(.kind = TR_RETRIED, JOB(0));
     run(0, TO_EXIT);
     assert_true(get(0).dead_letter);
-    SAY(.kind = TR_DISCARDED, JOB(0));
+    TEACH(.kind = TR_DISCARDED, JOB(0));
 }
 
 static void again_forgets_votes(void **state) {
@@ -787,7 +787,7 @@ static void again_forgets_votes(void **state) {
     verdict("cid", 0, TG_APPROVAL, TV_AGAIN);
     struct trace_entry e = verdict_of("cid", 0, TG_APPROVAL, TV_ALLOW);
     e.as.verdict.revision = 2;
-    assert_true(say(e));
+    assert_true(teach(e));
     is(0, TS_HELD, TC_NONE);
 }
 
@@ -837,28 +837,26 @@ static void stepped_flows_are_compared_without_times(void **state) {
     jobs[1].since_ms += 5;
     jobs[2].due_ms += 5;
     assert_false(model_compare(m, &flow, 1, jobs, 3, text));
-    SAY(.kind = TR_CONTINUED, JOB(0));
+    TEACH(.kind = TR_CONTINUED, JOB(0));
     assert_true(model_compare(m, &flow, 1, jobs, 3, text));
     jobs[2].due_ms -= 6;
     assert_false(model_compare(m, &flow, 1, jobs, 3, text));
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 /* ---- limits ---- */
 
 static void a_tenant_with_too_much_queued_gets_no_more(void **state) {
     (void)state;
-    SAY(.kind = TR_LIMIT, .as.limit = {.kind = TL_TENANT, .queued = 3, .bytes = 100});
+    TEACH(.kind = TR_LIMIT, .as.limit = {.kind = TL_TENANT, .queued = 3, .bytes = 100});
     SUBMIT({PLAIN, .message_bytes = 40}, {PLAIN, .message_bytes = 40});
     const struct trace_job heavy = {PLAIN, .message_bytes = 21}, light = {PLAIN, .message_bytes = 20};
     REFUSED(.kind = TR_SUBMITTED, .as.jobs = {.flow = 2, .jobs = &heavy, .job_count = 1});
-    SAY(.kind = TR_SUBMITTED, .as.jobs = {.flow = 2, .jobs = &light, .job_count = 1});
+    TEACH(.kind = TR_SUBMITTED, .as.jobs = {.flow = 2, .jobs = &light, .job_count = 1});
     REFUSED(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &light, .job_count = 1});
-    SAY(.kind = TR_CANCELLED, .as.job = {.flow = 2, .ordinal = 0});
-    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &light, .job_count = 1});
-    SAY(.kind = TR_LIMIT, .as.limit = {.kind = TL_TENANT, .clear = true, .queued = 3});
-    SAY(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &heavy, .job_count = 1});
+    TEACH(.kind = TR_CANCELLED, .as.job = {.flow = 2, .ordinal = 0});
+    TEACH(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &light, .job_count = 1});
+    TEACH(.kind = TR_LIMIT, .as.limit = {.kind = TL_TENANT, .clear = true, .queued = 3});
+    TEACH(.kind = TR_ADDED, .as.jobs = {.flow = 1, .jobs = &heavy, .job_count = 1});
 }
 
 int main(void) {

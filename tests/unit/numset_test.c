@@ -33,7 +33,7 @@ static bool model_below(const bool *has, uint64_t before, uint64_t *ret) {
     return found;
 }
 
-static void it_agrees_with_a_plain_list(void **state) {
+static void a_set_agrees_with_a_plain_list(void **state) {
     static bool has[NUMBERS];
     struct numset set;
     uint64_t seed = 7;
@@ -76,6 +76,6 @@ static void a_walk_costs_what_it_finds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(it_agrees_with_a_plain_list), TEST(a_walk_costs_what_it_finds)};
+    const struct CMUnitTest tests[] = {TEST(a_set_agrees_with_a_plain_list), TEST(a_walk_costs_what_it_finds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

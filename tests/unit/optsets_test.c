@@ -52,7 +52,7 @@ static struct options rich_options(void) {
     return o;
 }
 
-static void who_comes_twice_is_known_and_recorded_the_same(void **state) {
+static void a_set_that_comes_twice_is_known_and_recorded_the_same(void **state) {
     struct fixture *r = *state;
     struct options o = rich_options();
     assert_ok(submit(r, "acme", "K", &o));
@@ -227,7 +227,7 @@ static void a_set_is_there_as_long_as_its_command(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(who_comes_twice_is_known_and_recorded_the_same),
+        FIXTURE_TEST(a_set_that_comes_twice_is_known_and_recorded_the_same),
         FIXTURE_TEST(limits_of_two_tenants_bind_the_same_set),
         FIXTURE_TEST(jobs_of_a_known_set_are_checked),
         FIXTURE_TEST(times_are_never_known),

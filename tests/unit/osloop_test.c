@@ -47,10 +47,6 @@ struct lab {
     int plain; /* a socket beside the loop */
 };
 
-static int64_t now_ms(void) {
-    return osclock()->mono(osclock()).ms;
-}
-
 static void on_opened(void *ctx, conn_id c, const struct net_peer *peer) {
     struct side *s = ctx;
     s->conn = c;
@@ -91,7 +87,7 @@ static void side_init(struct lab *lab, struct side *s) {
 static void pass(void *ctx) {
     struct lab *lab = ctx;
     lab->passes++;
-    if (now_ms() > lab->deadline_ms) lab->late = true;
+    if (test_mono_ms() > lab->deadline_ms) lab->late = true;
     if (lab->late || (lab->until != NULL && lab->until(lab))) osloop_stop(lab->loop);
 }
 
@@ -119,7 +115,7 @@ static void lab_close(struct lab *lab) {
 
 static void run_until(struct lab *lab, bool (*until)(struct lab *)) {
     lab->until = until;
-    lab->deadline_ms = now_ms() + 20000;
+    lab->deadline_ms = test_mono_ms() + 20000;
     osloop_run(lab->loop);
     assert_false(lab->late);
     lab->until = NULL;
@@ -354,7 +350,7 @@ static void a_bad_address_to_listen_on_is_refused(void **state) {
 }
 
 static bool is_due(struct lab *lab) {
-    return now_ms() >= lab->due.ms;
+    return test_mono_ms() >= lab->due.ms;
 }
 
 /* An idle loop is not woken up, and one with a time to keep is woken up then. */
@@ -362,9 +358,9 @@ static void time_passes_without_wake_ups(void **state) {
     (void)state;
     struct lab lab;
     lab_open(&lab);
-    lab.due.ms = now_ms() + 200;
+    lab.due.ms = test_mono_ms() + 200;
     run_until(&lab, is_due);
-    assert_true(now_ms() >= lab.due.ms);
+    assert_true(test_mono_ms() >= lab.due.ms);
     assert_true(lab.passes < 10);
     lab_close(&lab);
 }

@@ -56,10 +56,6 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
     s->usage = *usage;
 }
 
-static int64_t now_ms(void) {
-    return osclock()->mono(osclock()).ms;
-}
-
 static void open_one(struct seen *s) {
     struct why why;
     *s = (struct seen){.keep = true};
@@ -92,14 +88,14 @@ static void turn(struct seen *s, int ms) {
 }
 
 static void until_ended(struct seen *s) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (!s->ended && now_ms() < until) turn(s, 1000);
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (!s->ended && test_mono_ms() < until) turn(s, 1000);
     assert_true(s->ended);
 }
 
 static void until_written(struct seen *s, uint64_t bytes) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (s->bytes < bytes && now_ms() < until) turn(s, 1000);
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (s->bytes < bytes && test_mono_ms() < until) turn(s, 1000);
     assert_true(s->bytes >= bytes);
 }
 
@@ -109,8 +105,8 @@ static bool out_is(const struct seen *s, const char *text) {
 
 /* Whether the process there is dead, or dead and not buried; waits for it. */
 static bool is_dead_soon(int pid) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (now_ms() < until) {
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (test_mono_ms() < until) {
         char path[64], text[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", pid);
         int fd = open(path, O_RDONLY);
@@ -208,7 +204,7 @@ static void both_streams_come_whole_before_the_end(void **state) {
     close_one(&s);
 }
 
-static void it_has_its_own_session_and_only_the_given_environment(void **state) {
+static void a_job_has_its_own_session_and_only_the_given_environment(void **state) {
     (void)state;
     struct seen s;
     open_one(&s);
@@ -349,15 +345,15 @@ static void a_keeper_kills_at_its_time_by_its_own_clock(void **state) {
     proc_id id = start(&s, DAEMON "sleep 1000", false);
     until_written(&s, sizeof "daemon 1");
     int pid = pid_said(&s, "daemon");
-    s.p->ops->kill_at(s.p, id, now_ms() + 50);
-    s.p->ops->kill_at(s.p, id, now_ms() + 150); /* renewed */
-    int64_t begin = now_ms();
+    s.p->ops->kill_at(s.p, id, test_mono_ms() + 50);
+    s.p->ops->kill_at(s.p, id, test_mono_ms() + 150); /* renewed */
+    int64_t begin = test_mono_ms();
     assert_true(is_dead_soon(pid)); /* and we have not run meanwhile */
-    assert_true(now_ms() - begin >= 140);
+    assert_true(test_mono_ms() - begin >= 140);
     until_ended(&s);
     assert_int_equal(s.signal, SIGKILL);
     id = start(&s, "sleep 0.2", false);
-    s.p->ops->kill_at(s.p, id, now_ms() + 20);
+    s.p->ops->kill_at(s.p, id, test_mono_ms() + 20);
     s.p->ops->kill_at(s.p, id, TIME_NEVER); /* taken back; a slow machine may have been too slow */
     until_ended(&s);
     close_one(&s);
@@ -428,8 +424,8 @@ static void without_a_nursery_nothing_starts_and_it_is_said(void **state) {
     open_one(&s);
     start(&s, "kill -9 $(ps -o ppid= -p $PPID); echo done; sleep 1000", false);
     until_written(&s, 5);
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (osproc_is_well(s.p) && now_ms() < until) turn(&s, 100);
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (osproc_is_well(s.p) && test_mono_ms() < until) turn(&s, 100);
     assert_false(osproc_is_well(s.p));
     const char *argv[] = {"true", NULL};
     struct proc_spec spec = {.argv = argv, .env = env, .workdir = "/tmp"};
@@ -489,8 +485,8 @@ static uint32_t start_listening(struct seen *s, const char *before, const char *
     snprintf(text, sizeof text, "%s '%s' --listen %s %s%s", before, self, family, name, behind);
     buf_clear(&s->out);
     *ret = start(s, text, false);
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (pid_said(s, " pid ") == 0 && now_ms() < until) turn(s, 1000);
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (pid_said(s, " pid ") == 0 && test_mono_ms() < until) turn(s, 1000);
     uint32_t port = (uint32_t)pid_said(s, "port ");
     assert_true(port > 0);
     return port;
@@ -555,8 +551,8 @@ static void the_owner_of_a_port_is_known_at_once(void **state) {
     assert_non_null(mkdtemp(name));
     snprintf(text, sizeof text, "rmdir %s; exec sleep 1000", name);
     id = start(&s, text, false);
-    for (int64_t until = now_ms() + PATIENCE_MS; access(name, F_OK) == 0; (void)poll(NULL, 0, 2))
-        assert_true(now_ms() < until);
+    for (int64_t until = test_mono_ms() + PATIENCE_MS; access(name, F_OK) == 0; (void)poll(NULL, 0, 2))
+        assert_true(test_mono_ms() < until);
     assert_int_equal(owner_of(&s, id, port, &why), PROC_PORT_FOREIGN);
     close_one(&s);
     close_one(&other);
@@ -569,7 +565,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_cannot_be_started_is_refused_in_words),
         cmocka_unit_test(what_the_kernel_refuses_is_told_in_the_output),
         cmocka_unit_test(both_streams_come_whole_before_the_end),
-        cmocka_unit_test(it_has_its_own_session_and_only_the_given_environment),
+        cmocka_unit_test(a_job_has_its_own_session_and_only_the_given_environment),
         cmocka_unit_test(a_gigabyte_passes_without_being_kept),
         cmocka_unit_test(a_paused_process_waits_and_goes_on),
         cmocka_unit_test(input_larger_than_a_pipe_is_fed_without_waiting),

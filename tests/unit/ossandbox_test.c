@@ -45,10 +45,6 @@ static void on_ended(void *ctx, proc_id p, uint32_t exit_code, uint32_t number, 
     s.usage = *usage;
 }
 
-static int64_t now_ms(void) {
-    return osclock()->mono(osclock()).ms;
-}
-
 static int setup(void **state) {
     (void)state;
     struct why why = {{0}};
@@ -118,14 +114,14 @@ static void turn(void) {
 }
 
 static void until_ended(void) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (!s.ended && now_ms() < until) turn();
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (!s.ended && test_mono_ms() < until) turn();
     assert_true(s.ended);
 }
 
 static void until_said(const char *words) {
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (!slice_eq(buf_slice(&s.out), slice_str(words)) && !s.ended && now_ms() < until) turn();
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (!slice_eq(buf_slice(&s.out), slice_str(words)) && !s.ended && test_mono_ms() < until) turn();
     if (!slice_eq(buf_slice(&s.out), slice_str(words)))
         fail_msg("said: %.*s%.*s", SLICE_FMT(buf_slice(&s.out)), SLICE_FMT(buf_slice(&s.err)));
 }
@@ -163,7 +159,7 @@ static void ends_are_told(void **state) {
     assert_int_equal(s.exit_code, 3);
 }
 
-static void it_is_alone_among_processes(void **state) {
+static void a_sandboxed_job_is_alone_among_processes(void **state) {
     (void)state;
     if (!s.can) return;
     start("echo $$; set -- /proc/[0-9]*; echo $#", strict());
@@ -250,7 +246,7 @@ static void a_time_given_beforehand_ends_it(void **state) {
     if (!s.can) return;
     proc_id p = start("echo ready; exec sleep 1000", strict());
     until_said("ready\n");
-    s.p->ops->kill_at(s.p, p, now_ms() + 50);
+    s.p->ops->kill_at(s.p, p, test_mono_ms() + 50);
     until_ended();
     assert_int_equal(s.signal, SIGKILL);
 }
@@ -270,8 +266,8 @@ static void no_two_have_the_same_uid(void **state) {
     struct proc_sandbox box = {.own_uid = true, .space = s.dir};
     char first[16];
     start("id -u; exec sleep 1000", box);
-    int64_t until = now_ms() + PATIENCE_MS;
-    while (s.out.len == 0 && now_ms() < until) turn();
+    int64_t until = test_mono_ms() + PATIENCE_MS;
+    while (s.out.len == 0 && test_mono_ms() < until) turn();
     snprintf(first, sizeof first, "%.*s", SLICE_FMT(buf_slice(&s.out)));
     assert_true(strtol(first, NULL, 10) > 0);
     start("id -u", box); /* while the first one runs */
@@ -299,7 +295,7 @@ static void what_cannot_be_kept_is_not_started(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_are_told),
-        cmocka_unit_test(it_is_alone_among_processes),
+        cmocka_unit_test(a_sandboxed_job_is_alone_among_processes),
         cmocka_unit_test(programs_are_looked_for_inside),
         cmocka_unit_test(outputs_can_be_opened_by_name),
         cmocka_unit_test(term_reaches_it_and_kill_ends_all),

@@ -111,7 +111,7 @@ static void what_was_changed_is_nobodys(void **state) {
     }
 }
 
-static void whoever_leaves_much_leaves_it_behind(void **state) {
+static void a_large_workspace_is_left_to_be_removed_later(void **state) {
     struct lab *l = *state;
     char name[32];
     make(l, "a");
@@ -160,8 +160,10 @@ static void an_earlier_life_leaves_nothing(void **state) {
 int main(void) {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_left_as_made_is_the_next_jobs), TEST(what_was_changed_is_nobodys),
-        TEST(whoever_leaves_much_leaves_it_behind),  TEST(a_link_in_place_of_the_directory_leads_nowhere),
+        TEST(what_is_left_as_made_is_the_next_jobs),
+        TEST(what_was_changed_is_nobodys),
+        TEST(a_large_workspace_is_left_to_be_removed_later),
+        TEST(a_link_in_place_of_the_directory_leads_nowhere),
         TEST(an_earlier_life_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,7 +111,7 @@ static void after_a_poll_that_failed_it_waits_for_its_retry_not_for_others(void 
     assert_int_equal(why.poll.ms, TIME_NEVER);
 }
 
-static void its_time_runs_from_the_beginning(void **state) {
+static void the_time_of_an_external_step_runs_from_its_beginning(void **state) {
     struct fixture *r = *state;
     struct options o = outside_options();
     o.approval_ms = 2500;
@@ -431,7 +431,7 @@ int main(void) {
         FIXTURE_TEST(polls_come_slower_and_slower_and_use_up_nothing),
         FIXTURE_TEST(what_goes_wrong_in_a_row_uses_up_retries),
         FIXTURE_TEST(after_a_poll_that_failed_it_waits_for_its_retry_not_for_others),
-        FIXTURE_TEST(its_time_runs_from_the_beginning),
+        FIXTURE_TEST(the_time_of_an_external_step_runs_from_its_beginning),
         FIXTURE_TEST(an_attempt_is_stopped_when_the_time_is_up),
         FIXTURE_TEST(a_word_ends_it_between_attempts),
         FIXTURE_TEST(a_word_waits_for_the_open_attempt),

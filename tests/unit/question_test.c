@@ -162,7 +162,7 @@ static void a_policy_may_ask_for_an_approval(void **state) {
 
 /* ---- people ---- */
 
-static void quorum(void **state) {
+static void a_quorum_of_people_allows(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_APPROVAL);
@@ -192,7 +192,7 @@ static void one_no_is_enough(void **state) {
     assert_int_equal(fixture_state(r, 1, 0), JOB_DENIED);
 }
 
-static void four_eyes(void **state) {
+static void four_eyes_excludes_the_submitter(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_APPROVAL);
@@ -316,7 +316,7 @@ static void verdicts_are_fenced_and_checked(void **state) {
     assert_refused(r, fixture_send_verdict(r, &good), ERR_STALE, "closed");
 }
 
-static void late_quarantine(void **state) {
+static void a_quarantine_after_the_end_reaches_children(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     const char *jobs[] = {"a", "b: a", "c: a b"};
@@ -441,15 +441,15 @@ int main(void) {
         FIXTURE_TEST(verdicts_on_an_output),
         FIXTURE_TEST(constraints_are_kept_apart),
         FIXTURE_TEST(a_policy_may_ask_for_an_approval),
-        FIXTURE_TEST(quorum),
+        FIXTURE_TEST(a_quorum_of_people_allows),
         FIXTURE_TEST(one_no_is_enough),
-        FIXTURE_TEST(four_eyes),
+        FIXTURE_TEST(four_eyes_excludes_the_submitter),
         FIXTURE_TEST(a_no_needs_no_four_eyes),
         FIXTURE_TEST(no_answer_in_time_is_a_no),
         FIXTURE_TEST(asked_again_later),
         FIXTURE_TEST(asking_again_keeps_the_deadline),
         FIXTURE_TEST(verdicts_are_fenced_and_checked),
-        FIXTURE_TEST(late_quarantine),
+        FIXTURE_TEST(a_quarantine_after_the_end_reaches_children),
         FIXTURE_TEST(late_quarantine_and_children_that_run_anyway),
         FIXTURE_TEST(a_question_goes_with_its_job),
         FIXTURE_TEST(cancel_while_checking),

@@ -20,7 +20,7 @@ static enum err decode(struct slice bytes, struct why *why) {
     return e;
 }
 
-static void known_bytes(void **state) {
+static void a_record_has_known_bytes(void **state) {
     (void)state;
     struct record r = {.kind = REC_STARTED, .version = 1};
     r.body.as_REC_STARTED = (struct rec_attempt){.flow = 300, .ordinal = 2, .attempt = 1};
@@ -34,7 +34,7 @@ static void known_bytes(void **state) {
 }
 
 /* A message of 128 bytes and more needs a longer length, which is put in afterwards. */
-static void long_messages(void **state) {
+static void a_long_message_has_a_longer_length(void **state) {
     (void)state;
     static char text[4096];
     memset(text, 'x', sizeof text);
@@ -56,7 +56,7 @@ static void long_messages(void **state) {
 }
 
 /* No room: the buffer says so, at whatever byte it ends. */
-static void full_buffers(void **state) {
+static void a_full_buffer_says_so_at_every_byte(void **state) {
     (void)state;
     static char text[300];
     struct record r = {.kind = REC_CANCELLED, .version = 1};
@@ -73,7 +73,7 @@ static void full_buffers(void **state) {
     buf_fini(&whole);
 }
 
-static void refused_frames(void **state) {
+static void frames_that_are_no_record_are_refused(void **state) {
     (void)state;
     struct why why;
     const uint8_t unknown[] = {29, 1, 0}, zero[] = {0, 1, 0}, huge[] = {0xff, 0xff, 0x03, 1, 0}, later[] = {15, 2, 0},
@@ -107,7 +107,7 @@ static void words_and_tables(void **state) {
     buf_fini(&out);
 }
 
-static void as_json(void **state) {
+static void a_record_is_shown_as_json(void **state) {
     (void)state;
     struct record r = {.kind = REC_ENDED, .version = 1};
     r.body.as_REC_ENDED = (struct rec_ended){.flow = 7, .attempt = 1, .outcome = OUTCOME_EXIT, .reason = SLICE("no")};
@@ -128,8 +128,12 @@ static void as_json(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_bytes),    cmocka_unit_test(long_messages),    cmocka_unit_test(full_buffers),
-        cmocka_unit_test(refused_frames), cmocka_unit_test(words_and_tables), cmocka_unit_test(as_json),
+        cmocka_unit_test(a_record_has_known_bytes),
+        cmocka_unit_test(a_long_message_has_a_longer_length),
+        cmocka_unit_test(a_full_buffer_says_so_at_every_byte),
+        cmocka_unit_test(frames_that_are_no_record_are_refused),
+        cmocka_unit_test(words_and_tables),
+        cmocka_unit_test(a_record_is_shown_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

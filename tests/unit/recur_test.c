@@ -46,7 +46,7 @@ static void follows(const char *recurrence, const char *after, const char *const
         follows(recurrence, after, slots, sizeof slots / sizeof *slots); \
     } while (0)
 
-static void patterns(void **state) {
+static void a_pattern_of_cron_names_its_slots(void **state) {
     (void)state;
     FOLLOWS("cron 30 2 * * *", "2026-01-31T02:30", "2026-02-01T02:30:00", "2026-02-02T02:30:00");
     FOLLOWS("cron */20 23 * * *", "2026-12-31T23:10", "2026-12-31T23:20:00", "2026-12-31T23:40:00",
@@ -66,7 +66,7 @@ static void patterns(void **state) {
     FOLLOWS("cron @HOURLY", "2026-01-31T23:00", "2026-02-01T00:00:00");
 }
 
-static void days(void **state) {
+static void days_of_cron_are_found(void **state) {
     (void)state;
     FOLLOWS("cron 0 0 L * *", "2026-01-30T00:00", "2026-01-31T00:00:00", "2026-02-28T00:00:00", "2026-03-31T00:00:00");
     FOLLOWS("cron 0 0 * * fri#2", "2026-11-01T00:00", "2026-11-13T00:00:00", "2026-12-11T00:00:00");
@@ -100,7 +100,7 @@ static void what_is_meant_when_nothing_is_said(void **state) {
     assert_int_equal(read_ok("cron 30 2 * * *; gap skip; fold last").fold, RECUR_FOLD_LAST);
 }
 
-static void refusals(void **state) {
+static void wrong_expressions_are_refused_with_the_reason(void **state) {
     (void)state;
     refused("", "begins with cron, every or at");
     refused("daily", "begins with cron, every or at");
@@ -138,11 +138,11 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(days),
+        cmocka_unit_test(a_pattern_of_cron_names_its_slots),
+        cmocka_unit_test(days_of_cron_are_found),
         cmocka_unit_test(intervals_and_moments),
         cmocka_unit_test(what_is_meant_when_nothing_is_said),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(wrong_expressions_are_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

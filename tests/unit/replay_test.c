@@ -90,7 +90,7 @@ static struct options bare(void) {
     return o;
 }
 
-static void submits(void **state) {
+static void submits_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     scene(r);
     static const uint8_t hash[32] = {1};
@@ -166,7 +166,7 @@ static void submits(void **state) {
     MISFIT(r, REC_ADDED, "options", .flow = 1, .profiles = set, .jobs = list);
 }
 
-static void flows(void **state) {
+static void changes_of_flows_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     scene(r);
     MISFIT(r, REC_CANCELLED, "a flow that is not there", .flow = 77, .whole = true);
@@ -188,7 +188,7 @@ static void flows(void **state) {
     FITTING(r, REC_FORGOTTEN, .flow = 4);
 }
 
-static void attempts(void **state) {
+static void attempts_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     scene(r);
     MISFIT(r, REC_ASSIGNED, "a job that is not there", .flow = 77, .attempt = 1, .worker = SLICE("w"));
@@ -296,7 +296,7 @@ static void time_and_verdicts(void **state) {
     MISFIT(r, REC_VERDICT, "hold of an output", .question = 2, .verdict = VERDICT_HOLD);
 }
 
-static void names(void **state) {
+static void things_without_a_name_are_refused(void **state) {
     struct fixture *r = *state;
     MISFIT(r, REC_POOL, "without a name", .state = 0);
     MISFIT(r, REC_TOPIC, "without a name", .head.tenant = SLICE("t"));
@@ -376,7 +376,7 @@ static void a_parent_that_is_still_telling(void **state) {
     FITTING(r, REC_VERDICT, .flow = 1, .ordinal = 0, .verdict = VERDICT_QUARANTINE);
 }
 
-static void the_store(void **state) {
+static void changes_of_the_store_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     assert_ok(fixture_submit(r, &(struct options){.quorum = 1}, (const char *[]){"a"}, 1));
     struct rec_store_entry e = {.key = SLICE("k"), .kind = ITEM_TEXT, .value = SLICE("v")};
@@ -411,7 +411,7 @@ static void the_store(void **state) {
 }
 
 /* Flow 1 left its result, 2 was given it, 3 is ready with another key, 4 with none. */
-static void kept_results(void **state) {
+static void kept_results_that_do_not_fit_are_refused(void **state) {
     struct fixture *r = *state;
     uint8_t keys[2][32] = {{1}, {2}};
     struct options o = fixture_options();
@@ -445,16 +445,16 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(batches_out_of_place),
         FIXTURE_TEST(an_owner_does_not_replay),
-        FIXTURE_TEST(submits),
-        FIXTURE_TEST(flows),
-        FIXTURE_TEST(attempts),
+        FIXTURE_TEST(submits_that_do_not_fit_are_refused),
+        FIXTURE_TEST(changes_of_flows_that_do_not_fit_are_refused),
+        FIXTURE_TEST(attempts_that_do_not_fit_are_refused),
         FIXTURE_TEST(time_and_verdicts),
-        FIXTURE_TEST(names),
+        FIXTURE_TEST(things_without_a_name_are_refused),
         FIXTURE_TEST(twins_among_many),
         FIXTURE_TEST(a_flow_that_unwinds),
         FIXTURE_TEST(a_parent_that_is_still_telling),
-        FIXTURE_TEST(the_store),
-        FIXTURE_TEST(kept_results),
+        FIXTURE_TEST(changes_of_the_store_that_do_not_fit_are_refused),
+        FIXTURE_TEST(kept_results_that_do_not_fit_are_refused),
         FIXTURE_TEST(what_decide_never_writes),
         FIXTURE_TEST(a_flow_that_settles),
     };

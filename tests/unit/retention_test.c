@@ -267,7 +267,7 @@ static void a_large_flow_leaves_in_steps_and_out_of_sight(void **state) {
     fixture_check_digests(r);
 }
 
-static void its_memory_comes_back_in_steps(void **state) {
+static void the_memory_of_a_flow_comes_back_in_steps(void **state) {
     struct fixture *r = *state;
     uint64_t flow = large(r);
     forget(r, flow);
@@ -481,7 +481,7 @@ int main(void) {
         TEST(a_late_word_counts_as_an_end),
         TEST(a_lagging_history_slows_admission),
         TEST(a_large_flow_leaves_in_steps_and_out_of_sight),
-        TEST(its_memory_comes_back_in_steps),
+        TEST(the_memory_of_a_flow_comes_back_in_steps),
         TEST(a_crash_in_the_middle_changes_nothing),
         TEST(a_parent_may_end_while_its_child_leaves),
         TEST(a_parent_ends_before_the_sweep_comes_to_the_edge),

@@ -1,53 +1,9 @@
 /* saga_judges_test.c: the second model's rules about compensations, and the checker: a run that breaks each promise,
  * and one that breaks none. */
-#include "test.h"
-
-#include "check.h"
-#include "model.h"
-
-#define T0 1000000
-
-static struct model *m;
-static struct check *c;
-static uint64_t lsn;
-static int64_t now;
-static char text[MODEL_TEXT_BYTES];
-
-static int setup(void **state) {
-    (void)state;
-    m = model_new();
-    c = check_new();
-    lsn = 0;
-    now = T0;
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    model_free(m);
-    check_free(c);
-    return 0;
-}
-
-static struct trace_bytes bytes(const char *s) {
-    return (struct trace_bytes){(const uint8_t *)s, (uint32_t)strlen(s)};
-}
+#include "trace_fixture.h"
 
 /* ---- the model ---- */
 
-static bool teach(struct trace_entry e) {
-    e.lsn = lsn + 1;
-    e.time_ms = now;
-    bool ok = model_apply(m, &e, text);
-    if (ok) lsn++;
-    return ok;
-}
-
-#define TEACH(...)                                                         \
-    do {                                                                   \
-        if (!teach((struct trace_entry){__VA_ARGS__})) fail_msg("%s", text); \
-    } while (0)
-#define REFUSED(...) assert_false(teach((struct trace_entry){__VA_ARGS__}))
 #define ATTEMPT(o, ...) .as.attempt = {.flow = 1, .ordinal = (o), .attempt = 1, .worker = bytes("w"), \
                                        .incarnation = 1, __VA_ARGS__}
 #define VERDICT(o, g, v, ...) .kind = TR_VERDICT, .as.verdict = {.flow = 1, .ordinal = (o), .gate = (g), \
@@ -73,13 +29,6 @@ static void fatal(void) {
     TEACH(.kind = TR_ENDED, ATTEMPT(2, .outcome = TO_EXIT, .fatal = true));
 }
 
-static void is(uint32_t o, enum trace_state s, enum trace_cause cause) {
-    struct trace_job_state j;
-    assert_true(model_job(m, 1, o, &j));
-    assert_int_equal(j.state, s);
-    assert_int_equal(j.cause, cause);
-}
-
 static struct trace_flow_now flow(void) {
     struct trace_flow_now f;
     assert_true(model_flow(m, 1, &f));
@@ -92,7 +41,7 @@ static void undoes(uint32_t o, uint32_t undone) {
     assert_int_equal(j.undoes, undone + 1);
 }
 
-static void last_first(void **state) {
+static void compensations_run_from_the_last_to_the_first(void **state) {
     (void)state;
     two_done(&undo);
     assert_int_equal(flow().undo_count, 2);
@@ -169,31 +118,8 @@ static void what_is_stopped_may_still_succeed(void **state) {
 
 /* ---- the checker ---- */
 
-static bool say(struct trace_entry e) {
-    e.time_ms = now;
-    if (trace_is_record(e.kind)) {
-        e.lsn = ++lsn;
-        e.epoch = 1;
-        e.sum = lsn;
-    }
-    return check_entry(c, &e);
-}
-
-#define SAY(...)                                                                       \
-    do {                                                                               \
-        if (!say((struct trace_entry){__VA_ARGS__})) fail_msg("%s", check_finding(c)); \
-    } while (0)
-#define OBJECTION(...)                                                                             \
-    do {                                                                                           \
-        assert_false(say((struct trace_entry){__VA_ARGS__}));                                      \
-        if (strncmp(check_finding(c), "saga: ", 6) != 0) fail_msg("%s", check_finding(c));          \
-    } while (0)
 #define PROCESS(o, name) .as.process = {.flow = 1, .ordinal = (o), .attempt = 1, .worker = bytes("w"), \
                                         .incarnation = 1, .undoes = bytes(name)}
-
-static void durable(void) {
-    SAY(.kind = TW_DURABLE, .as.durable.lsn = lsn);
-}
 
 static void begins(uint32_t o) {
     SAY(.kind = TR_ASSIGNED, ATTEMPT(o));
@@ -246,15 +172,15 @@ static void one_is_forgotten(void **state) {
     is_made(3, 1);
     runs(3, "b");
     seen_over(4);
-    OBJECTION(.kind = TW_QUIET);
+    OBJECTION("saga", .kind = TW_QUIET);
 }
 
-static void first_first(void **state) {
+static void a_compensation_runs_before_a_later_one(void **state) {
     (void)state;
     watch();
     is_made(3, 0);
     begins(3);
-    OBJECTION(.kind = TW_PROCESS, PROCESS(3, "a"));
+    OBJECTION("saga", .kind = TW_PROCESS, PROCESS(3, "a"));
 }
 
 static void two_at_once(void **state) {
@@ -265,17 +191,17 @@ static void two_at_once(void **state) {
     SAY(.kind = TW_PROCESS, PROCESS(3, "b"));
     is_made(4, 0);
     begins(4);
-    OBJECTION(.kind = TW_PROCESS, PROCESS(4, "a"));
+    OBJECTION("saga", .kind = TW_PROCESS, PROCESS(4, "a"));
 }
 
-static void twice(void **state) {
+static void a_compensation_runs_twice(void **state) {
     (void)state;
     watch();
     is_made(3, 1);
     runs(3, "b");
     is_made(4, 1);
     begins(4);
-    OBJECTION(.kind = TW_PROCESS, PROCESS(4, "b"));
+    OBJECTION("saga", .kind = TW_PROCESS, PROCESS(4, "b"));
 }
 
 static void beside_a_job_that_runs(void **state) {
@@ -284,7 +210,7 @@ static void beside_a_job_that_runs(void **state) {
     begins(2);
     is_made(3, 1);
     begins(3);
-    OBJECTION(.kind = TW_PROCESS, PROCESS(3, "b"));
+    OBJECTION("saga", .kind = TW_PROCESS, PROCESS(3, "b"));
 }
 
 static void what_never_succeeded(void **state) {
@@ -292,7 +218,7 @@ static void what_never_succeeded(void **state) {
     watch();
     is_made(3, 2);
     begins(3);
-    OBJECTION(.kind = TW_PROCESS, PROCESS(3, "c"));
+    OBJECTION("saga", .kind = TW_PROCESS, PROCESS(3, "c"));
 }
 
 static void another_than_it_should(void **state) {
@@ -300,22 +226,21 @@ static void another_than_it_should(void **state) {
     watch();
     is_made(3, 1);
     begins(3);
-    OBJECTION(.kind = TW_PROCESS, PROCESS(3, "a"));
+    OBJECTION("saga", .kind = TW_PROCESS, PROCESS(3, "a"));
 }
 
 int main(void) {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(last_first),
+        T(compensations_run_from_the_last_to_the_first),
         T(what_unwinds_is_closed),
         T(a_verdict_is_fatal_when_it_says_so),
         T(the_question_is_soft),
         T(what_is_stopped_may_still_succeed),
         T(a_clean_unwinding_is_clean),
         T(one_is_forgotten),
-        T(first_first),
+        T(a_compensation_runs_before_a_later_one),
         T(two_at_once),
-        T(twice),
+        T(a_compensation_runs_twice),
         T(beside_a_job_that_runs),
         T(what_never_succeeded),
         T(another_than_it_should),

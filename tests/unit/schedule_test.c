@@ -421,7 +421,7 @@ static void a_pause_calls_its_slots_off(void **state) {
     assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, false), ERR_OK); /* nothing to do */
 }
 
-static void set_anew_it_keeps_its_place_unless_the_expression_changes(void **state) {
+static void a_schedule_set_anew_keeps_its_place_unless_the_expression_changes(void **state) {
     struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     tick(r, EVERY);
@@ -855,7 +855,7 @@ static void a_flow_that_runs_again_is_noted(void **state) {
     fixture_check_digests(r);
 }
 
-static void set_anew_in_a_pause_it_owes_nothing(void **state) {
+static void a_schedule_set_anew_in_a_pause_owes_nothing(void **state) {
     struct fixture *r = *state;
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, 0);
@@ -936,7 +936,7 @@ int main(void) {
         TEST(of_slots_that_replace_only_the_last_waits),
         TEST(a_flow_that_unwinds_is_not_called_off_for_a_slot),
         TEST(a_pause_calls_its_slots_off),
-        TEST(set_anew_it_keeps_its_place_unless_the_expression_changes),
+        TEST(a_schedule_set_anew_keeps_its_place_unless_the_expression_changes),
         TEST(removed_is_removed),
         TEST(slots_of_the_past_can_be_filled_in),
         TEST(nonsense_is_refused),
@@ -952,7 +952,7 @@ int main(void) {
         TEST(a_flow_that_settles_is_not_replaced_yet),
         TEST(schedules_can_be_looked_at),
         TEST(a_flow_that_runs_again_is_noted),
-        TEST(set_anew_in_a_pause_it_owes_nothing),
+        TEST(a_schedule_set_anew_in_a_pause_owes_nothing),
         TEST(a_waiting_slot_outlives_the_calendar),
         TEST(a_crash_at_any_batch_loses_and_repeats_nothing),
     };

@@ -3,7 +3,7 @@
 
 #include "slice.h"
 
-static void equality(void **state) {
+static void equal_bytes_are_equal(void **state) {
     (void)state;
     assert_true(slice_eq(SLICE(""), slice_of(NULL, 0)));
     assert_true(slice_eq(SLICE("a\0b"), slice_of("a\0b", 3)));
@@ -33,7 +33,7 @@ static void no_bytes_have_an_address_for_libraries(void **state) {
     assert_ptr_equal(slice_data(SLICE("a")), SLICE("a").ptr);
 }
 
-static void beginnings(void **state) {
+static void a_text_begins_with_its_beginning(void **state) {
     (void)state;
     assert_true(slice_begins(SLICE("ab"), SLICE("a")));
     assert_true(slice_begins((struct slice){0}, (struct slice){0}));
@@ -42,12 +42,21 @@ static void beginnings(void **state) {
     assert_false(slice_begins(SLICE("ba"), SLICE("a")));
 }
 
+static void a_base_name_is_behind_the_last_slash(void **state) {
+    (void)state;
+    assert_true(slice_eq(slice_base_name(SLICE("a/b/c")), SLICE("c")));
+    assert_true(slice_eq(slice_base_name(SLICE("c")), SLICE("c")));
+    assert_int_equal(slice_base_name(SLICE("a/")).len, 0);
+    assert_int_equal(slice_base_name((struct slice){0}).len, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equality),
+        cmocka_unit_test(equal_bytes_are_equal),
         cmocka_unit_test(no_bytes_have_an_address_for_libraries),
-        cmocka_unit_test(beginnings),
+        cmocka_unit_test(a_text_begins_with_its_beginning),
         cmocka_unit_test(order_is_by_bytes_then_length),
+        cmocka_unit_test(a_base_name_is_behind_the_last_slash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

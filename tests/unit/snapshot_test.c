@@ -180,7 +180,7 @@ static void header_and_end(void **state) {
     assert_int_equal(load_bytes(slice_of(huge, 7), &why), ERR_CORRUPT);
 }
 
-static void names(void **state) {
+static void names_that_do_not_fit_are_refused(void **state) {
     (void)state;
     expect(with_tenant, OBJ_TENANT, &(struct snap_tenant){SLICE("acme"), 1, false}, "a tenant twice");
     expect(NULL, OBJ_TENANT, &(struct snap_tenant){SLICE("t"), 0, false}, "a tenant twice, or");
@@ -201,7 +201,7 @@ static void with_worker(struct stream *out) {
     put(out, OBJ_WORKER, &worker);
 }
 
-static void workers(void **state) {
+static void workers_that_do_not_fit_are_refused(void **state) {
     (void)state;
     struct snap_worker o = a_worker(2, "w", 1);
     expect(with_worker, OBJ_WORKER, &o, "a worker twice");
@@ -232,7 +232,7 @@ static void with_empty_flow(struct stream *out) {
     put(out, OBJ_FLOW, &o);
 }
 
-static void flows(void **state) {
+static void flows_that_do_not_fit_are_refused(void **state) {
     (void)state;
     struct snap_flow o = a_flow(2, 0);
     expect(NULL, OBJ_FLOW, &o, "of no tenant");
@@ -265,7 +265,7 @@ static void flows(void **state) {
     expect(with_tenant, OBJ_FLOW, &o, "ends inside a flow");
 }
 
-static void jobs(void **state) {
+static void jobs_that_do_not_fit_are_refused(void **state) {
     (void)state;
     struct jobs_object o;
     expect(with_flow, OBJ_JOBS, one_job(&o, JOB_WAITING), NULL);
@@ -344,7 +344,7 @@ static void work_of_jobs_that_have_nothing_to_tell(void **state) {
     }
 }
 
-static void runs(void **state) {
+static void runs_that_do_not_fit_are_refused(void **state) {
     (void)state;
     const struct snap_run good = {.flow = 1, .attempt = 1, .worker = 1, .fence = 3};
     struct snap_run o = good;
@@ -375,7 +375,7 @@ static void with_question(struct stream *out) {
     put(out, OBJ_QUESTION, &(struct snap_question){.id = 1, .flow = 1, .revision = 1, .gate = GATE_APPROVAL});
 }
 
-static void questions(void **state) {
+static void questions_that_do_not_fit_are_refused(void **state) {
     (void)state;
     const struct snap_question good = {.id = 1, .flow = 1, .revision = 1, .gate = GATE_APPROVAL};
     struct snap_question o = good;
@@ -404,7 +404,7 @@ static void questions(void **state) {
 #undef UNFIT
 }
 
-static void keys(void **state) {
+static void keys_that_do_not_fit_are_refused(void **state) {
     (void)state;
     static const uint8_t hash[32] = {1};
     const struct snap_key good = {SLICE("acme"), SLICE("k"), slice_of(hash, 32), 1, 1, 5};
@@ -427,7 +427,7 @@ static void keys(void **state) {
 }
 
 /* Two jobs, the second a child of the first: what refers to the wrong one of them. */
-static void two_jobs(void **state) {
+static void a_reference_to_the_wrong_job_is_refused(void **state) {
     (void)state;
     uint32_t first[] = {0}, second[] = {1};
     for (int wrong = 0; wrong < 3; wrong++) {
@@ -458,7 +458,7 @@ static void two_jobs(void **state) {
 }
 
 /* Flow 1 with a job that has a compensation, entered; the test says what is wrong with it. */
-static void compensations(void **state) {
+static void compensations_that_do_not_fit_are_refused(void **state) {
     (void)state;
     static const char *const texts[] = {NULL,
                                         "a compensation of no job",
@@ -554,7 +554,7 @@ static void with_other_flow(struct stream *out) {
     with_empty_flow(out);
 }
 
-static void the_store(void **state) {
+static void items_of_the_store_that_do_not_fit_are_refused(void **state) {
     (void)state;
     struct snap_item o = a_text;
     expect(with_tenant, OBJ_ITEM, &o, NULL);
@@ -609,7 +609,7 @@ static void with_rate(struct stream *out) {
     put(out, OBJ_LIMIT, &a_rate);
 }
 
-static void limits(void **state) {
+static void limits_that_do_not_fit_are_refused(void **state) {
     (void)state;
     struct snap_limit o = a_rate;
     expect(with_tenant, OBJ_LIMIT, &o, NULL);
@@ -724,7 +724,7 @@ static void a_failing_writer_ends_it(void **state) {
 }
 
 /* A flow of many jobs with many option sets is written in several objects. */
-static void many_chunks(void **state) {
+static void a_large_flow_is_written_in_several_objects(void **state) {
     struct fixture *r = *state;
     struct options *sets = calloc(600, sizeof *sets);
     struct job_spec *specs = calloc(600, sizeof *specs);
@@ -750,24 +750,24 @@ static void many_chunks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_and_end),
-        cmocka_unit_test(names),
-        cmocka_unit_test(workers),
-        cmocka_unit_test(flows),
-        cmocka_unit_test(jobs),
+        cmocka_unit_test(names_that_do_not_fit_are_refused),
+        cmocka_unit_test(workers_that_do_not_fit_are_refused),
+        cmocka_unit_test(flows_that_do_not_fit_are_refused),
+        cmocka_unit_test(jobs_that_do_not_fit_are_refused),
         cmocka_unit_test(half_done_work),
         cmocka_unit_test(work_of_jobs_that_have_nothing_to_tell),
-        cmocka_unit_test(runs),
-        cmocka_unit_test(questions),
-        cmocka_unit_test(keys),
-        cmocka_unit_test(two_jobs),
-        cmocka_unit_test(compensations),
+        cmocka_unit_test(runs_that_do_not_fit_are_refused),
+        cmocka_unit_test(questions_that_do_not_fit_are_refused),
+        cmocka_unit_test(keys_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_reference_to_the_wrong_job_is_refused),
+        cmocka_unit_test(compensations_that_do_not_fit_are_refused),
         cmocka_unit_test(a_compensation_as_a_job),
-        cmocka_unit_test(the_store),
-        cmocka_unit_test(limits),
+        cmocka_unit_test(items_of_the_store_that_do_not_fit_are_refused),
+        cmocka_unit_test(limits_that_do_not_fit_are_refused),
         FIXTURE_TEST(cuts_and_pieces),
         FIXTURE_TEST(every_flipped_byte_is_noticed),
         FIXTURE_TEST(a_failing_writer_ends_it),
-        FIXTURE_TEST(many_chunks),
+        FIXTURE_TEST(a_large_flow_is_written_in_several_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,7 +343,7 @@ static void defaults_hold_unless_a_job_says_otherwise(void **state) {
     flowlab_fini(&l);
 }
 
-static void sandboxes(void **state) {
+static void every_form_of_a_sandbox_is_read(void **state) {
     (void)state;
     struct flowlab l;
     flowlab_init(&l);
@@ -763,7 +763,7 @@ int main(void) {
         cmocka_unit_test(requests_and_the_outside),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
-        cmocka_unit_test(sandboxes),
+        cmocka_unit_test(every_form_of_a_sandbox_is_read),
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),

@@ -65,7 +65,7 @@ static void the_later_of_delay_and_not_before(void **state) {
     assert_int_equal(fixture_state(r, 2, 0), JOB_READY);
 }
 
-static void start_within(void **state) {
+static void a_job_that_does_not_start_in_time_fails(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.start_within_ms = 5000;
@@ -195,7 +195,7 @@ static void deadline_while_dispatched(void **state) {
 
 /* ---- timeouts of an attempt ---- */
 
-static void dispatch_timeout(void **state) {
+static void an_attempt_that_does_not_start_is_stopped(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.dispatch_timeout_ms = 2000;
@@ -265,7 +265,7 @@ static void deadline_of_a_dispatched_job_whose_worker_is_away(void **state) {
     assert_int_equal(fixture_job(r, 2, 0).stop, STOP_NONE);
 }
 
-static void run_timeout(void **state) {
+static void an_attempt_that_runs_too_long_is_stopped(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.run_timeout_ms = 3000;
@@ -518,7 +518,7 @@ int main(void) {
         FIXTURE_TEST(delay_counts_from_readiness),
         FIXTURE_TEST(delay_from_submit_counts_from_there),
         FIXTURE_TEST(the_later_of_delay_and_not_before),
-        FIXTURE_TEST(start_within),
+        FIXTURE_TEST(a_job_that_does_not_start_in_time_fails),
         FIXTURE_TEST(clocks_before_the_deadline),
         FIXTURE_TEST(many_timers_at_once),
         FIXTURE_TEST(deadline_while_waiting),
@@ -527,11 +527,11 @@ int main(void) {
         FIXTURE_TEST(deadline_while_checking),
         FIXTURE_TEST(deadline_while_running),
         FIXTURE_TEST(deadline_while_dispatched),
-        FIXTURE_TEST(dispatch_timeout),
+        FIXTURE_TEST(an_attempt_that_does_not_start_is_stopped),
         FIXTURE_TEST(dispatch_timeout_waits_for_the_worker),
         FIXTURE_TEST(dispatch_timeout_counts_from_the_last_attach),
         FIXTURE_TEST(deadline_of_a_dispatched_job_whose_worker_is_away),
-        FIXTURE_TEST(run_timeout),
+        FIXTURE_TEST(an_attempt_that_runs_too_long_is_stopped),
         FIXTURE_TEST(a_result_beats_the_run_timeout),
         FIXTURE_TEST(unconfirmed_stop_counts_as_lost),
         FIXTURE_TEST(unconfirmed_stop_of_an_exclusive_job),

@@ -4,14 +4,18 @@
 
 #include <stdio.h>
 
+#include "osdigest.h"
 #include "position.h"
 #include "websocket.h"
 
 static void the_answer_to_a_key_is_that_of_the_rfc(void **state) {
     (void)state;
+    uint8_t salted[WEBSOCKET_SALTED_BYTES], sha1[DIGEST_SHA1_BYTES];
     char got[WEBSOCKET_ACCEPT_BYTES];
     assert_true(websocket_key_is_good(SLICE("dGhlIHNhbXBsZSBub25jZQ==")));
-    websocket_accept(SLICE("dGhlIHNhbXBsZSBub25jZQ=="), got);
+    websocket_salt(SLICE("dGhlIHNhbXBsZSBub25jZQ=="), salted);
+    osdigest()->sha1(osdigest(), slice_of(salted, sizeof salted), sha1);
+    websocket_accept(sha1, got);
     assert_string_equal(got, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     assert_false(websocket_key_is_good(SLICE("dGhlIHNhbXBsZSBub25jZQ=")));
     assert_false(websocket_key_is_good(SLICE("dGhlIHNhbXBsZSBub25jZ===")));

@@ -12,7 +12,7 @@ static uint64_t submit(struct fixture *r, const struct options *o) {
         if (got_ != (reason)) fail_msg("%s, not %s", block_word(got_), block_word(reason)); \
     } while (0)
 
-static void nothing(void **state) {
+static void a_job_that_runs_waits_for_nothing(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     uint64_t flow = submit(r, &o);
@@ -116,7 +116,7 @@ static void of_very_many_classes_the_rest_counts_as_queued(void **state) {
     assert_int_equal(blocks[BLOCK_PAUSED], 2);
 }
 
-static void question(void **state) {
+static void a_job_waits_for_a_question(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.gates = GATE_BIT(GATE_APPROVAL);
@@ -134,7 +134,7 @@ static void question(void **state) {
     assert_int_equal(fixture_why(r, flow, 0).until.ms, TIME_NEVER);
 }
 
-static void pools(void **state) {
+static void a_job_waits_for_its_pool(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     uint64_t flow = submit(r, &o);
@@ -158,7 +158,7 @@ static void pools(void **state) {
     assert_block(r, flow, 0, BLOCK_NO_WORKERS);
 }
 
-static void topics(void **state) {
+static void a_job_waits_for_the_pools_of_its_topic(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     o.demand.pool = slice_of(NULL, 0);
@@ -173,7 +173,7 @@ static void topics(void **state) {
     assert_block(r, flow, 0, BLOCK_PAUSED); /* the first of those that are closed */
 }
 
-static void workers(void **state) {
+static void a_job_waits_for_a_worker(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     assert_ok(fixture_attach(r, "w", 1, 1));
@@ -198,7 +198,7 @@ static void workers(void **state) {
 }
 
 /* A worker is free and the next round will serve others first: seen between two passes only. */
-static void queue(void **state) {
+static void a_job_waits_for_its_turn(void **state) {
     struct fixture *r = *state;
     struct options o = fixture_options();
     uint64_t flow = submit(r, &o);
@@ -225,7 +225,7 @@ static void paused_comes_before_the_rest(void **state) {
     assert_block(r, flow, 0, BLOCK_PAUSED);
 }
 
-static void words(void **state) {
+static void every_obstacle_has_a_word_and_a_text(void **state) {
     (void)state;
     for (uint32_t b = 0; b < BLOCK_COUNT; b++) {
         assert_true(strlen(block_word((enum block)b)) > 0);
@@ -238,15 +238,15 @@ static void words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(nothing),
+        FIXTURE_TEST(a_job_that_runs_waits_for_nothing),
         FIXTURE_TEST(parents_and_time),
-        FIXTURE_TEST(question),
-        FIXTURE_TEST(pools),
-        FIXTURE_TEST(topics),
-        FIXTURE_TEST(workers),
-        FIXTURE_TEST(queue),
+        FIXTURE_TEST(a_job_waits_for_a_question),
+        FIXTURE_TEST(a_job_waits_for_its_pool),
+        FIXTURE_TEST(a_job_waits_for_the_pools_of_its_topic),
+        FIXTURE_TEST(a_job_waits_for_a_worker),
+        FIXTURE_TEST(a_job_waits_for_its_turn),
         FIXTURE_TEST(paused_comes_before_the_rest),
-        FIXTURE_TEST(words),
+        FIXTURE_TEST(every_obstacle_has_a_word_and_a_text),
         FIXTURE_TEST(ready_jobs_are_counted_by_reason),
         FIXTURE_TEST(jobs_that_a_pause_took_out_of_their_queue_are_counted_as_paused),
         FIXTURE_TEST(what_is_no_longer_ready_counts_for_nothing),

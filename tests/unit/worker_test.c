@@ -68,7 +68,7 @@ static void answers_carry_lease_and_epoch(void **state) {
     assert_int_equal(r->reply.epoch, 2);
 }
 
-static void incarnations(void **state) {
+static void an_earlier_incarnation_is_refused(void **state) {
     struct fixture *r = *state;
     submit(r, 3, 2);
     assert_ok(fixture_attach(r, "w", 5, 2));
@@ -142,7 +142,7 @@ static void a_new_incarnation_delivers_old_results(void **state) {
     assert_int_equal(fixture_state(r, 1, 0), JOB_SUCCEEDED);
 }
 
-static void adoption(void **state) {
+static void a_worker_keeps_the_attempts_that_are_its_own(void **state) {
     struct fixture *r = *state;
     submit(r, 3, 4);
     assert_ok(fixture_attach(r, "w", 1, 4));
@@ -315,7 +315,7 @@ static void numbers_are_not_reused(void **state) {
 
 /* ---- drain and detach ---- */
 
-static void draining(void **state) {
+static void a_drained_worker_gets_nothing_new(void **state) {
     struct fixture *r = *state;
     assert_refused(r, fixture_drain(r, "w", true), ERR_NOT_FOUND, "not known");
     assert_ok(fixture_attach(r, "w", 1, 2));
@@ -483,11 +483,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(attach_is_checked),
         FIXTURE_TEST(answers_carry_lease_and_epoch),
-        FIXTURE_TEST(incarnations),
+        FIXTURE_TEST(an_earlier_incarnation_is_refused),
         FIXTURE_TEST(a_loss_may_cost_nothing),
         FIXTURE_TEST(an_exit_costs_a_retry_whatever_losses_do),
         FIXTURE_TEST(a_new_incarnation_delivers_old_results),
-        FIXTURE_TEST(adoption),
+        FIXTURE_TEST(a_worker_keeps_the_attempts_that_are_its_own),
         FIXTURE_TEST(a_new_worker_that_holds_something),
         FIXTURE_TEST(resume_derives_what_was_not_sent),
         FIXTURE_TEST(a_lease_ends_in_steps),
@@ -496,7 +496,7 @@ int main(void) {
         FIXTURE_TEST(a_heartbeat_renews_its_own_lease),
         FIXTURE_TEST(a_restart_gives_everyone_a_full_lease),
         FIXTURE_TEST(numbers_are_not_reused),
-        FIXTURE_TEST(draining),
+        FIXTURE_TEST(a_drained_worker_gets_nothing_new),
         FIXTURE_TEST(a_drain_of_its_own_ends_when_it_attaches_anew),
         FIXTURE_TEST(detached_workers_get_nothing_and_lose_nothing),
         FIXTURE_TEST(credit_bounds_what_it_gets),

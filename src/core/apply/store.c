@@ -21,7 +21,7 @@ uint64_t item_cost(const struct store *t, const struct item *it) {
 }
 
 static void count_item(struct state *s, const struct item *it) {
-    struct space *p = space_at(&s->store, item_space(it));
+    struct store_space *p = space_at(&s->store, item_space(it));
     REQUIRE(!p->is_dropped);
     struct tenant *tenant = tenant_at(s, p->tenant);
     p->items++;
@@ -31,7 +31,7 @@ static void count_item(struct state *s, const struct item *it) {
 }
 
 static void uncount_item(struct state *s, const struct item *it) {
-    struct space *p = space_at(&s->store, item_space(it));
+    struct store_space *p = space_at(&s->store, item_space(it));
     struct tenant *tenant = tenant_at(s, p->tenant);
     uint64_t cost = item_cost(&s->store, it);
     REQUIRE(p->items > 0);
@@ -53,13 +53,13 @@ static uint32_t space_take(struct state *s, uint32_t tenant, uint64_t flow) {
     if (space) return space;
     space = pool_alloc(&t->spaces);
     ENSURE(space != 0);
-    *space_at(t, space) = (struct space){.owner = space_owner(tenant, flow), .tenant = tenant};
+    *space_at(t, space) = (struct store_space){.owner = space_owner(tenant, flow), .tenant = tenant};
     map_put(&t->space_by_owner, space_owner(tenant, flow), space);
     return space;
 }
 
 static void space_leave(struct state *s, uint32_t space) {
-    struct space *p = space_at(&s->store, space);
+    struct store_space *p = space_at(&s->store, space);
     REQUIRE(!p->is_dropped); /* nobody finds a key in one */
     if (p->items > 0) return;
     map_del(&s->store.space_by_owner, p->owner);
@@ -212,7 +212,7 @@ void store_drop_flow(struct state *s, uint64_t flow) {
     struct store *t = &s->store;
     uint32_t space = map_get(&t->space_by_owner, flow);
     if (space == 0 || MUTANT(store_flow_kept)) return;
-    struct space *p = space_at(t, space);
+    struct store_space *p = space_at(t, space);
     REQUIRE(!p->is_dropped);
     changed(s, p->tenant, flow, (struct slice){0}, 0);
     map_del(&t->space_by_owner, flow);

@@ -27,7 +27,7 @@ uint64_t space_owner(uint32_t tenant, uint64_t flow); /* what a space is found b
 uint32_t item_space(const struct item *it);
 struct slice item_key(const struct item *it);
 /* The flow of a namespace, 0 = the tenant's own. */
-uint64_t space_flow(const struct space *p);
+uint64_t space_flow(const struct store_space *p);
 static inline uint32_t item_members(const struct store *t, const struct item *it) {
     return it->kind == ITEM_SET ? set_at(t, it->as.set)->count : 0;
 }

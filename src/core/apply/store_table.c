@@ -15,7 +15,7 @@ static struct slice member_whole(const void *ctx, uint32_t value) {
 }
 
 void store_init(struct store *t) {
-    pool_init(&t->spaces, sizeof(struct space), POOL_MAX);
+    pool_init(&t->spaces, sizeof(struct store_space), POOL_MAX);
     pool_init(&t->items, sizeof(struct item), POOL_MAX);
     pool_init(&t->sets, sizeof(struct set), POOL_MAX);
     pool_init(&t->members, sizeof(struct member), POOL_MAX);
@@ -133,7 +133,7 @@ uint32_t space_find(const struct store *t, uint32_t tenant, uint64_t flow) {
     return space && space_at(t, space)->tenant == tenant ? space : 0;
 }
 
-uint64_t space_flow(const struct space *p) {
+uint64_t space_flow(const struct store_space *p) {
     return p->owner & OWNER_TENANT ? 0 : p->owner;
 }
 

@@ -2,6 +2,7 @@
 #include "timer.h"
 
 #include "external.h"
+#include "min.h"
 #include "panic.h"
 
 static uint32_t *position_of(struct state *s, uint64_t ref) {
@@ -48,10 +49,6 @@ bool timer_first(struct state *s, wall_time now, enum timer_kind *ret_kind, uint
     return true;
 }
 
-static int64_t sooner(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* `start + wait`, or never when there is no wait. */
 static int64_t after(wall_time start, int64_t wait_ms) {
     return wait_ms > 0 ? start.ms + wait_ms : TIME_NEVER;
@@ -67,7 +64,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
         break;
     case JOB_READY:
         due = after(j->since, o->start_within_ms);
-        if (j->link && class_at(s, j->link)->pin_kind != PIN_NONE) due = sooner(due, after(j->since, o->prefer_ms));
+        if (j->link && class_at(s, j->link)->pin_kind != PIN_NONE) due = min_i64(due, after(j->since, o->prefer_ms));
         break;
     case JOB_DISPATCHED:
     case JOB_RUNNING: {
@@ -89,7 +86,7 @@ wall_time job_due(const struct state *s, const struct job *j) {
     case JOB_STATE_COUNT: return (wall_time){TIME_NEVER};
     }
     int64_t deadline_ms = external_deadline_ms(s, j);
-    if (deadline_ms > 0) due = sooner(due, deadline_ms);
+    if (deadline_ms > 0) due = min_i64(due, deadline_ms);
     return (wall_time){due};
 }
 

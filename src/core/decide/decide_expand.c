@@ -1,12 +1,9 @@
 /* decide_expand.c: the items of a foreach job, and what may be asked of its children. See decide.h. */
 #include "decide.h"
 #include "expand.h"
+#include "min.h"
 #include "panic.h"
 #include "question.h"
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 /* Children get a struct when there is room for them, but their place in the journal now: nothing that was accepted may
  * stop for want of it. */
@@ -14,7 +11,7 @@ static enum err check_space(struct decision *d, const struct job *j, uint64_t co
     const struct state *s = d->state;
     const struct limits *l = d->limits;
     const struct options *child = &profile_at(s, extra_at(s, j->extra)->child_profile)->options;
-    uint64_t at_once = least(count, job_options(s, j)->max_parallel);
+    uint64_t at_once = min_u64(count, job_options(s, j)->max_parallel);
     if (s->jobs.count + at_once > (uint64_t)l->jobs_max)
         return refuse(d, ERR_BUSY, "there are %u jobs already (jobs_max)", s->jobs.count);
     if ((child->gates & GATE_BIT(GATE_OUTPUT)) && s->questions.count + at_once > (uint64_t)l->questions_max)

@@ -275,31 +275,32 @@ static void offer(struct decision *d, struct state *indices, uint32_t schedule, 
 }
 
 /* The slots that are due now: `missed` of them too late, then `count - missed` on time. */
-struct due {
+struct schedule_due {
     const int64_t *slots;
     uint32_t count, missed;
     uint64_t earlier;
 };
 
-static struct due due_slots(const struct decision *d, const struct schedule *sc, const struct live_schedule *known) {
+static struct schedule_due due_slots(const struct decision *d, const struct schedule *sc,
+                                     const struct live_schedule *known) {
     const int64_t *at = (const int64_t *)(const void *)known->slots.at;
     uint32_t first = 0, count = 0, missed = 0;
     while (first < known->slots.count && at[first] <= sc->after_ms) first++;
     for (; first + count < known->slots.count && at[first + count] <= d->in->wall.ms; count++)
         if (at[first + count] + d->limits->schedule_late_ms < d->in->wall.ms) missed++;
     ENSURE(missed <= count);
-    return (struct due){at + first, count, missed, sc->after_ms == known->after_ms ? known->earlier : 0};
+    return (struct schedule_due){at + first, count, missed, sc->after_ms == known->after_ms ? known->earlier : 0};
 }
 
 /* Leaves out the first `count` of the missed slots, and whatever was not even named. */
-static void leave_out(struct decision *d, const struct schedule *sc, const struct due *due, uint32_t count) {
+static void leave_out(struct decision *d, const struct schedule *sc, const struct schedule_due *due, uint32_t count) {
     if (count + due->earlier == 0) return;
     int64_t last =
         count ? due->slots[count - 1] : due->slots[0] - 1; /* of those not named nothing but a bound is known */
     record_slot(d, sc, SLOT_MISSED, count ? due->slots[0] : last, last, count + due->earlier);
 }
 
-static void catch_up(struct decision *d, struct state *indices, uint32_t schedule, const struct due *due) {
+static void catch_up(struct decision *d, struct state *indices, uint32_t schedule, const struct schedule_due *due) {
     const struct schedule *sc = schedule_at(d->state, schedule);
     switch ((enum catch_up)sc->catch_up) {
     case CATCH_UP_NONE: leave_out(d, sc, due, due->missed); return;
@@ -362,7 +363,7 @@ void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t s
             try_later(d, indices, schedule);
         return;
     }
-    struct due due = known ? due_slots(d, sc, known) : (struct due){0};
+    struct schedule_due due = known ? due_slots(d, sc, known) : (struct schedule_due){0};
     if (due.count == 0)
         wait_for_next(d, indices, schedule);
     else if (due.missed || due.earlier)

@@ -412,7 +412,7 @@ enum err decide_store(struct decision *d, const struct command *cmd) {
 void decide_item_timer(struct decision *d, struct state *indices, uint32_t index) {
     const struct state *s = d->state;
     const struct item *it = item_at(&s->store, index);
-    const struct space *space = space_at(&s->store, item_space(it));
+    const struct store_space *space = space_at(&s->store, item_space(it));
     REQUIRE(it->expires.ms <= d->in->wall.ms);
     if (space->is_dropped) {
         timer_set(indices, TIMER_ITEM, index, (wall_time){TIME_NEVER});

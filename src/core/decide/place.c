@@ -1,6 +1,7 @@
 /* place.c: see place.h. */
 #include "place.h"
 
+#include "min.h"
 #include "mutant.h"
 #include "panic.h"
 #include "registry.h"
@@ -130,21 +131,17 @@ enum fit place_fit(const struct state *s, const struct live *l, const struct lim
 
 /* ---- workers that are not there yet ---- */
 
-static uint32_t least(uint32_t a, uint64_t b) {
-    return b < a ? (uint32_t)b : a;
-}
-
 /* How many jobs of this demand such a worker has room for. */
 static uint32_t room_for(const struct worker_info *w, const struct demand *d) {
     uint32_t room = w->slots;
     const struct resource *have = w->resources.at, *want = d->resources.at;
-    if (d->cpu_milli) room = least(room, w->cpu_milli / d->cpu_milli);
-    if (d->memory_bytes) room = least(room, w->memory_bytes / d->memory_bytes);
-    if (d->gpus) room = least(room, w->gpus / d->gpus);
+    if (d->cpu_milli) room = (uint32_t)min_u64(room, w->cpu_milli / d->cpu_milli);
+    if (d->memory_bytes) room = (uint32_t)min_u64(room, w->memory_bytes / d->memory_bytes);
+    if (d->gpus) room = (uint32_t)min_u64(room, w->gpus / d->gpus);
     for (uint32_t i = 0; i < d->resources.count; i++)
         for (uint32_t h = 0; h < w->resources.count; h++)
             if (want[i].amount && slice_eq(have[h].name, want[i].name))
-                room = least(room, have[h].amount / want[i].amount);
+                room = (uint32_t)min_u64(room, have[h].amount / want[i].amount);
     ENSURE(room <= w->slots);
     return room;
 }

@@ -18,7 +18,7 @@
 
 #define STORE_PREFIX_BYTES 4u
 
-struct space { /* index: a namespace that has keys */
+struct store_space { /* index: a namespace that has keys */
     uint64_t owner;  /* a flow number, or a tenant with the top bit set; 0 in a free slot */
     uint32_t tenant;
     uint32_t items;
@@ -58,7 +58,9 @@ struct store {
     struct u32vec dropped_sets;
 };
 
-static inline struct space *space_at(const struct store *t, uint32_t i) { return pool_at(&t->spaces, i); }
+static inline struct store_space *space_at(const struct store *t, uint32_t i) {
+    return pool_at(&t->spaces, i);
+}
 static inline struct item *item_at(const struct store *t, uint32_t i) { return pool_at(&t->items, i); }
 static inline struct set *set_at(const struct store *t, uint32_t i) { return pool_at(&t->sets, i); }
 static inline struct member *member_at(const struct store *t, uint32_t i) { return pool_at(&t->members, i); }

@@ -7,16 +7,16 @@
 #define WATCHES_MAX (UINT32_MAX - 1u)
 #define TENANT_BYTES_MAX 255u
 
-struct text {
+struct watch_text {
     uint8_t at[2 + 8 + 1 + TENANT_BYTES_MAX + STORE_KEY_BYTES_MAX];
     size_t len;
 };
 
-static struct slice text_slice(const struct text *t) {
+static struct slice text_slice(const struct watch_text *t) {
     return slice_of(t->at, t->len);
 }
 
-static void text_make(struct text *ret, enum watch_kind kind, bool prefix, struct watch_where where,
+static void text_make(struct watch_text *ret, enum watch_kind kind, bool prefix, struct watch_where where,
                       struct slice pattern) {
                           REQUIRE((unsigned)kind < WATCH_KIND_COUNT);
     REQUIRE(where.tenant.len <= TENANT_BYTES_MAX);
@@ -115,7 +115,7 @@ uint32_t watches_of(const struct watches *w, uint64_t session) {
 void watches_add(struct watches *w, uint64_t session, uint64_t id, enum watch_kind kind, struct watch_where where,
                  struct slice pattern, bool prefix) {
     REQUIRE(find(w, session, id) == 0);
-    struct text text;
+    struct watch_text text;
     text_make(&text, kind, prefix, where, pattern);
     uint32_t index = pool_alloc(&w->all);
     ENSURE(index != 0);
@@ -187,7 +187,7 @@ void watches_end(struct watches *w, uint64_t session) {
     session_leave(w, session);
 }
 
-static uint32_t each_of(const struct watches *w, const struct text *text, watch_fn each, void *ctx) {
+static uint32_t each_of(const struct watches *w, const struct watch_text *text, watch_fn each, void *ctx) {
     uint32_t count = 0;
     for (uint32_t i = index_get(&w->by_text, text_slice(text), watch_text, w); i; i = watch_at(w, i)->next) {
         if (each) each(ctx, watch_at(w, i)->session, watch_at(w, i)->id);
@@ -214,7 +214,7 @@ uint32_t watches_each(const struct watches *w, enum watch_kind kind, struct watc
                       watch_fn each, void *ctx) {
     if (w->all.count == 0) return 0;
     if (kind == WATCH_KEY && text.len == 0) return each_of_flow(w, where.flow.v, each, ctx);
-    struct text pattern;
+    struct watch_text pattern;
     text_make(&pattern, kind, false, where, text);
     uint32_t count = each_of(w, &pattern, each, ctx);
     for (size_t len = 0; len <= text.len; len++) {

@@ -26,7 +26,7 @@
 /* Objects go to `put`, one after the other, in an order that depends on the facts alone. */
 typedef enum err (*put_fn)(void *ctx, enum object_kind kind, struct slice message, struct why *why);
 
-struct writer {
+struct snapshot_writer {
     const struct state *state;
     put_fn put;
     void *ctx;
@@ -36,7 +36,7 @@ struct writer {
     enum err err;       /* the first failure; nothing is put after it */
 };
 
-static void put(struct writer *w, enum object_kind kind, const void *object) {
+static void put(struct snapshot_writer *w, enum object_kind kind, const void *object) {
     if (w->err != ERR_OK) return;
     buf_clear(&w->message);
     tlv_encode(object_desc(kind), object, &w->message);
@@ -45,7 +45,7 @@ static void put(struct writer *w, enum object_kind kind, const void *object) {
     arena_reset(&w->arena);
 }
 
-static void put_header(struct writer *w) {
+static void put_header(struct snapshot_writer *w) {
     const struct state *s = w->state;
     struct snap_header o = {.shard = s->shard,
                             .epoch = s->epoch,
@@ -59,7 +59,7 @@ static void put_header(struct writer *w) {
     put(w, OBJ_HEADER, &o);
 }
 
-static void put_names(struct writer *w) {
+static void put_names(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->tenants.high; i++) {
         const struct tenant *t = tenant_at(s, i);
@@ -87,7 +87,7 @@ static void put_names(struct writer *w) {
     }
 }
 
-static void put_limits(struct writer *w) {
+static void put_limits(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->tenants.high; i++) {
         const struct tenant *t = tenant_at(s, i);
@@ -114,7 +114,7 @@ static void put_limits(struct writer *w) {
     }
 }
 
-static void put_flow(struct writer *w, const struct flow *f) {
+static void put_flow(struct snapshot_writer *w, const struct flow *f) {
     struct snap_foreign *foreign = ARENA_ARRAY(&w->arena, struct snap_foreign, f->graph->foreign.count + 1);
     for (uint32_t i = 0; i < f->graph->foreign.count; i++) {
         const struct foreign_edge *e = vec_at(&f->graph->foreign, i);
@@ -150,7 +150,7 @@ static void put_flow(struct writer *w, const struct flow *f) {
     put(w, OBJ_FLOW, &o);
 }
 
-static struct snap_job job_object(struct writer *w, const struct job *j) {
+static struct snap_job job_object(struct snapshot_writer *w, const struct job *j) {
     const struct state *s = w->state;
     struct snap_attempt *attempts = NULL;
     struct snap_job o = {.text = job_text(j),
@@ -195,7 +195,7 @@ static struct snap_job job_object(struct writer *w, const struct job *j) {
     return o;
 }
 
-static struct slice profile_bytes(struct writer *w, const struct profile *p) {
+static struct slice profile_bytes(struct snapshot_writer *w, const struct profile *p) {
     struct slice key = bytes_slice(p->key);
     if (!MUTANT(deadline_forgotten)) return slice_of(key.ptr + 4, key.len - 4);
     struct options o = p->options;
@@ -217,7 +217,7 @@ static uint32_t chunk_profile(uint32_t *known, uint32_t *count, uint32_t profile
 }
 
 /* One object with the jobs from `first` on; returns how many it holds. */
-static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first) {
+static uint32_t put_chunk(struct snapshot_writer *w, const struct flow *f, uint32_t first) {
     const struct state *s = w->state;
     struct snap_job *jobs = ARENA_ARRAY(&w->arena, struct snap_job, CHUNK_JOBS_MAX);
     uint32_t *known = ARENA_ARRAY(&w->arena, uint32_t, 4 * CHUNK_JOBS_MAX); /* its own and those of what it may make */
@@ -244,7 +244,7 @@ static uint32_t put_chunk(struct writer *w, const struct flow *f, uint32_t first
     return count;
 }
 
-static void put_flows(struct writer *w) {
+static void put_flows(struct snapshot_writer *w) {
     const struct state *s = w->state;
     struct heap by_id;
     heap_init(&by_id, NULL, NULL);
@@ -259,7 +259,7 @@ static void put_flows(struct writer *w) {
 }
 
 /* One object with children that have something to tell; returns from which index on to look for the next. */
-static uint32_t put_children(struct writer *w, const struct expansion *x, uint32_t item) {
+static uint32_t put_children(struct snapshot_writer *w, const struct expansion *x, uint32_t item) {
     REQUIRE(item < x->next);
     const struct state *s = w->state;
     struct snap_child *children = ARENA_ARRAY(&w->arena, struct snap_child, CHUNK_JOBS_MAX);
@@ -288,7 +288,7 @@ static uint32_t children_to_put(const struct state *s, const struct expansion *x
     return count;
 }
 
-static void put_expansions(struct writer *w, const struct flow *f) {
+static void put_expansions(struct snapshot_writer *w, const struct flow *f) {
     const struct state *s = w->state;
     const struct u32vec *all = &fan_at(s, f->fan)->expansions;
     for (uint32_t i = 0; i < all->count && w->err == ERR_OK; i++) {
@@ -311,13 +311,13 @@ static void put_expansions(struct writer *w, const struct flow *f) {
     }
 }
 
-static void put_fans(struct writer *w) {
+static void put_fans(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->flows.high && s->expansions.count && w->err == ERR_OK; i++)
         if (flow_at(s, i)->id && flow_at(s, i)->fan) put_expansions(w, flow_at(s, i));
 }
 
-static void put_run(struct writer *w, const struct run *r) {
+static void put_run(struct snapshot_writer *w, const struct run *r) {
     const struct state *s = w->state;
     struct job_ref ref = job_ref_of(s, job_at(s, r->job));
     struct snap_run o = {.flow = ref.flow.v,
@@ -333,7 +333,7 @@ static void put_run(struct writer *w, const struct run *r) {
     put(w, OBJ_RUN, &o);
 }
 
-static void put_runs(struct writer *w) {
+static void put_runs(struct snapshot_writer *w) {
     const struct state *s = w->state;
     struct heap by_fence;
     heap_init(&by_fence, NULL, NULL);
@@ -343,7 +343,7 @@ static void put_runs(struct writer *w) {
     heap_fini(&by_fence);
 }
 
-static void put_question(struct writer *w, const struct question *q) {
+static void put_question(struct snapshot_writer *w, const struct question *q) {
     const struct state *s = w->state;
     struct job_ref ref = job_ref_of(s, job_at(s, q->job));
     uint32_t voter_count = q->voters ? q->votes : 0;
@@ -364,7 +364,7 @@ static void put_question(struct writer *w, const struct question *q) {
     buf_fini(&voters);
 }
 
-static void put_schedules(struct writer *w) {
+static void put_schedules(struct snapshot_writer *w) {
     for (uint32_t i = 1; i <= w->state->schedules.high; i++) {
         if (schedule_at(w->state, i)->key == NULL) continue;
         struct snap_schedule o = schedule_object(schedule_at(w->state, i), &w->arena);
@@ -372,7 +372,7 @@ static void put_schedules(struct writer *w) {
     }
 }
 
-static void put_memos(struct writer *w) {
+static void put_memos(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t t = 1; t <= s->tenants.high; t++) {
         if (tenant_at(s, t)->name == NULL) continue;
@@ -383,7 +383,7 @@ static void put_memos(struct writer *w) {
     }
 }
 
-static void put_rest(struct writer *w) {
+static void put_rest(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->questions.high; i++)
         if (question_at(s, i)->id) put_question(w, question_at(s, i));
@@ -405,7 +405,7 @@ static uint64_t flow_id_of(const struct state *s, uint32_t flow) {
     return flow ? flow_at(s, flow)->id : 0;
 }
 
-static void put_services(struct writer *w) {
+static void put_services(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->services.high; i++) {
         const struct service *v = service_at(s, i);
@@ -432,7 +432,7 @@ static void put_services(struct writer *w) {
     }
 }
 
-static void put_members(struct writer *w, uint32_t set) {
+static void put_members(struct snapshot_writer *w, uint32_t set) {
     const struct store *t = &w->state->store;
     struct order_place place;
     uint32_t member = member_seek(t, set, (struct slice){0}, &place);
@@ -446,12 +446,12 @@ static void put_members(struct writer *w, uint32_t set) {
     }
 }
 
-static void put_store(struct writer *w) {
+static void put_store(struct snapshot_writer *w) {
     const struct store *t = &w->state->store;
     for (uint32_t i = 1; i <= t->items.high && w->err == ERR_OK; i++) {
         const struct item *it = item_at(t, i);
         if (it->text == NULL) continue;
-        const struct space *p = space_at(t, item_space(it));
+        const struct store_space *p = space_at(t, item_space(it));
         if (p->is_dropped) continue;
         bool forever = it->expires.ms == TIME_NEVER || MUTANT(store_expiry_forgotten);
         struct snap_item o = {.tenant = bytes_slice(tenant_at(w->state, p->tenant)->name),
@@ -468,7 +468,7 @@ static void put_store(struct writer *w) {
     }
 }
 
-static void put_tally(struct writer *w) {
+static void put_tally(struct snapshot_writer *w) {
     struct snap_count *counts = ARENA_ARRAY(&w->arena, struct snap_count, TALLY_COUNT);
     struct snap_tally o = {{counts, 0}};
     for (uint32_t i = 0; i < TALLY_COUNT; i++)
@@ -477,7 +477,7 @@ static void put_tally(struct writer *w) {
 }
 
 static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct why *why) {
-    struct writer w = {.state = s, .put = put_one, .ctx = ctx, .why = why};
+    struct snapshot_writer w = {.state = s, .put = put_one, .ctx = ctx, .why = why};
     buf_init(&w.message, OBJECT_BYTES_MAX);
     arena_init(&w.arena, 65536, OBJECT_BYTES_MAX);
     put_header(&w);
@@ -518,7 +518,7 @@ struct digest snapshot_digest(const struct state *s) {
     return d;
 }
 
-struct stream {
+struct snapshot_stream {
     snapshot_write_fn write;
     void *ctx;
     struct buf frame;
@@ -527,7 +527,7 @@ struct stream {
 };
 
 static enum err write_object(void *ctx, enum object_kind kind, struct slice message, struct why *why) {
-    struct stream *out = ctx;
+    struct snapshot_stream *out = ctx;
     if (kind != OBJ_END) digest_add(&out->digest, kind, message);
     out->objects++;
     buf_clear(&out->frame);
@@ -538,7 +538,7 @@ static enum err write_object(void *ctx, enum object_kind kind, struct slice mess
 }
 
 enum err snapshot_write(const struct state *s, snapshot_write_fn write, void *ctx, struct why *why) {
-    struct stream out = {.write = write, .ctx = ctx};
+    struct snapshot_stream out = {.write = write, .ctx = ctx};
     buf_init(&out.frame, OBJECT_BYTES_MAX);
     enum err e = put_all(s, write_object, &out, why);
     if (e == ERR_OK) {

@@ -56,10 +56,13 @@ enum event_form web_stream_form(const struct session *n) {
 }
 
 static void put_switch(struct server *s, const struct web *w) {
+    uint8_t salted[WEBSOCKET_SALTED_BYTES], sha1[DIGEST_SHA1_BYTES];
     char accept[WEBSOCKET_ACCEPT_BYTES];
+    websocket_salt(*http_header(&w->in.request, "sec-websocket-key"), salted);
+    s->world.hasher->sha1(s->world.hasher, slice_of(salted, sizeof salted), sha1);
+    websocket_accept(sha1, accept);
     /* A browser that offers protocols wants one of them to be chosen. */
     bool chosen = names(http_header(&w->in.request, "sec-websocket-protocol"), COOKIE_PROTOCOL);
-    websocket_accept(*http_header(&w->in.request, "sec-websocket-key"), accept);
     buf_printf(&s->webs.out,
                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                "Sec-WebSocket-Accept: %s\r\n%s\r\n",

@@ -4,7 +4,7 @@
 
 #include "panic.h"
 
-struct walk {
+struct chain_walk {
     struct scan *scan;
     const struct segment_table *table;
     bool live;
@@ -22,7 +22,7 @@ static enum err damage(struct why *why, const struct segment *g, uint64_t offset
 }
 
 /* The segment may have been archived, or packed, by another process since it was listed. */
-static enum err open_segment(struct walk *w, const struct segment *g, bool any_nonce, struct why *why) {
+static enum err open_segment(struct chain_walk *w, const struct segment *g, bool any_nonce, struct why *why) {
     char name[SEGMENT_NAME_MAX];
     scan_close(w->scan);
     enum err e = ERR_NOT_FOUND;
@@ -43,7 +43,7 @@ static void chain_begin(struct chain *c, const struct segment *g) {
                         .crc = g->header.prev_crc};
 }
 
-static enum err block_take(struct walk *w, const struct segment *g, uint64_t offset, const struct block *b,
+static enum err block_take(struct chain_walk *w, const struct segment *g, uint64_t offset, const struct block *b,
                            struct why *why) {
     struct chain *c = &w->c;
     if (b->format != JOURNAL_FORMAT)
@@ -75,7 +75,8 @@ static enum err block_take(struct walk *w, const struct segment *g, uint64_t off
 }
 
 /* The block at `offset` is bad. Damage if anything valid lies behind it in this segment. */
-static enum err bad_block(struct walk *w, const struct segment *g, uint64_t offset, bool *ret_again, struct why *why) {
+static enum err bad_block(struct chain_walk *w, const struct segment *g, uint64_t offset, bool *ret_again,
+                          struct why *why) {
     struct block b;
     uint64_t found = UINT64_MAX;
     *ret_again = false;
@@ -92,7 +93,7 @@ static enum err bad_block(struct walk *w, const struct segment *g, uint64_t offs
     return damage(why, g, offset, "valid blocks follow one that is not");
 }
 
-static enum err segment_walk(struct walk *w, const struct segment *g, struct why *why) {
+static enum err segment_walk(struct chain_walk *w, const struct segment *g, struct why *why) {
     enum err e = open_segment(w, g, false, why);
     if (e != ERR_OK) return e;
     w->c.segment = g->number;
@@ -116,7 +117,7 @@ static enum err segment_walk(struct walk *w, const struct segment *g, struct why
 }
 
 /* A segment whose own header cannot be read: were there blocks in it that the chain lacks? */
-static enum err blank_check(struct walk *w, const struct segment *g, struct why *why) {
+static enum err blank_check(struct chain_walk *w, const struct segment *g, struct why *why) {
     REQUIRE(!g->used);
     if (g->recycled) return ERR_OK;
     enum err e = open_segment(w, g, true, why);
@@ -138,7 +139,7 @@ static enum err blank_check(struct walk *w, const struct segment *g, struct why 
 }
 
 /* The next used segment does not go on where the chain stands: what is missing was durable once. */
-static enum err gap(struct walk *w, uint32_t row, struct why *why) {
+static enum err gap(struct chain_walk *w, uint32_t row, struct why *why) {
     for (uint32_t i = row; i-- > 0;) {
         const struct segment *g = segment_at(w->table, i);
         if (g->used) break;
@@ -152,7 +153,7 @@ static bool continues(const struct chain *c, const struct segment_header *h) {
     return h->prev_crc == c->crc && h->first_lsn == c->next_lsn && h->shard == c->shard && h->epoch >= c->epoch;
 }
 
-static enum err walk_from(struct walk *w, uint32_t first, struct why *why) {
+static enum err walk_from(struct chain_walk *w, uint32_t first, struct why *why) {
     chain_begin(&w->c, segment_at(w->table, first));
     for (uint32_t i = first; i < w->table->rows.count; i++) {
         const struct segment *g = segment_at(w->table, i);
@@ -173,7 +174,7 @@ static enum err walk_from(struct walk *w, uint32_t first, struct why *why) {
 enum err chain_walk(struct scan *s, const struct segment_table *t, uint32_t first, bool live, chain_fn each, void *ctx,
                     struct chain *ret, struct why *why) {
     REQUIRE(first < t->rows.count);
-    struct walk w = {.scan = s, .table = t, .live = live, .each = each, .ctx = ctx};
+    struct chain_walk w = {.scan = s, .table = t, .live = live, .each = each, .ctx = ctx};
     enum err e = walk_from(&w, first, why);
     scan_close(s);
     if (e == ERR_OK) *ret = w.c;
@@ -188,7 +189,7 @@ enum err chain_segment(struct scan *s, const struct segment_table *t, uint32_t r
     if (next == t->rows.count)
         return why_set(why, ERR_NOT_FOUND, "no segment follows %llx",
                        (unsigned long long)segment_at(t, row)->number);
-    struct walk w = {.scan = s, .table = t};
+    struct chain_walk w = {.scan = s, .table = t};
     chain_begin(&w.c, segment_at(t, row));
     enum err e = segment_walk(&w, segment_at(t, row), why);
     if (e == ERR_OK && !continues(&w.c, &segment_at(t, next)->header)) e = gap(&w, next, why);
@@ -198,7 +199,7 @@ enum err chain_segment(struct scan *s, const struct segment_table *t, uint32_t r
 }
 
 /* The newest used segment that holds a block; the oldest used one when none does; UINT32_MAX when none is used. */
-static enum err tail_row(struct walk *w, uint32_t *ret, struct why *why) {
+static enum err tail_row(struct chain_walk *w, uint32_t *ret, struct why *why) {
     uint32_t row = UINT32_MAX;
     for (uint32_t i = w->table->rows.count; i-- > 0;) {
         const struct segment *g = segment_at(w->table, i);
@@ -216,7 +217,7 @@ static enum err tail_row(struct walk *w, uint32_t *ret, struct why *why) {
 }
 
 enum err chain_tail(struct scan *s, const struct segment_table *t, bool live, struct chain *ret, struct why *why) {
-    struct walk w = {.scan = s, .table = t, .live = live, .c = {.next_lsn = 1}};
+    struct chain_walk w = {.scan = s, .table = t, .live = live, .c = {.next_lsn = 1}};
     uint32_t row = UINT32_MAX;
     enum err e = tail_row(&w, &row, why);
     if (e == ERR_OK && row != UINT32_MAX) {

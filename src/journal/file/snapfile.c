@@ -173,7 +173,7 @@ enum err snapfile_commit(struct snapfile_writer *w, struct why *why) {
 
 /* ---- reading ---- */
 
-struct reader {
+struct snapfile_reader {
     struct disk *disk;
     disk_file file;
     uint64_t offset;
@@ -184,11 +184,11 @@ struct reader {
     struct buf block;
 };
 
-static enum err damaged(const struct reader *r, struct why *why) {
+static enum err damaged(const struct snapfile_reader *r, struct why *why) {
     return why_set(why, ERR_CORRUPT, "%s: damaged at byte %llu", r->name, (unsigned long long)r->offset);
 }
 
-static enum err take(struct reader *r, void *to, size_t len, struct why *why) {
+static enum err take(struct snapfile_reader *r, void *to, size_t len, struct why *why) {
     size_t have = 0;
     enum err e = diskio_read(r->disk, r->file, r->offset, to, len, &have, why);
     if (e != ERR_OK) return why_wrap(why, e, "%s", r->name);
@@ -196,7 +196,7 @@ static enum err take(struct reader *r, void *to, size_t len, struct why *why) {
     return ERR_OK;
 }
 
-static enum err header_read(struct reader *r, uint64_t lsn, struct snapshot_info *ret, struct why *why) {
+static enum err header_read(struct snapfile_reader *r, uint64_t lsn, struct snapshot_info *ret, struct why *why) {
     uint8_t bytes[HEADER_BYTES];
     enum err e = take(r, bytes, sizeof bytes, why);
     if (e != ERR_OK) return e;
@@ -220,7 +220,7 @@ static enum err header_read(struct reader *r, uint64_t lsn, struct snapshot_info
     return ERR_OK;
 }
 
-static enum err trailer_read(struct reader *r, struct why *why) {
+static enum err trailer_read(struct snapfile_reader *r, struct why *why) {
     uint8_t bytes[TRAILER_BYTES];
     enum err e = take(r, bytes, sizeof bytes, why);
     if (e != ERR_OK) return e;
@@ -237,7 +237,8 @@ static enum err trailer_read(struct reader *r, struct why *why) {
 }
 
 /* Reads one block; ret_end = true at the trailer. */
-static enum err block_read(struct reader *r, uint64_t lsn, struct byte_sink *to, bool *ret_end, struct why *why) {
+static enum err block_read(struct snapfile_reader *r, uint64_t lsn, struct byte_sink *to, bool *ret_end,
+                           struct why *why) {
     uint8_t frame[FRAME_BYTES];
     enum err e = take(r, frame, sizeof frame, why);
     if (e != ERR_OK) return e;
@@ -264,7 +265,7 @@ static enum err block_read(struct reader *r, uint64_t lsn, struct byte_sink *to,
 enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct byte_sink *to, struct why *why) {
     char name[NAME_MAX_BYTES];
     name_of(name, lsn, "");
-    struct reader r = {.disk = d, .name = name};
+    struct snapfile_reader r = {.disk = d, .name = name};
     enum err e = d->ops->open(d, name, DISK_READ, &r.file, why);
     if (e != ERR_OK) return e;
     buf_init(&r.block, SNAPFILE_BLOCK_BYTES);
@@ -280,7 +281,7 @@ enum err snapfile_read(struct disk *d, uint64_t lsn, struct snapshot_info *ret, 
 enum err snapfile_info(struct disk *d, uint64_t lsn, struct snapshot_info *ret, struct why *why) {
     char name[NAME_MAX_BYTES];
     name_of(name, lsn, "");
-    struct reader r = {.disk = d, .name = name};
+    struct snapfile_reader r = {.disk = d, .name = name};
     enum err e = d->ops->open(d, name, DISK_READ, &r.file, why);
     if (e != ERR_OK) return e;
     e = header_read(&r, lsn, ret, why);
@@ -297,14 +298,14 @@ enum err snapfile_remove(struct disk *d, uint64_t lsn, struct why *why) {
 
 /* ---- names ---- */
 
-struct names {
+struct snapfile_names {
     struct snapshot_list list;
     struct vec leftovers; /* uint64_t: .tmp files */
     struct vec surplus;   /* uint64_t: beyond JOURNAL_SNAPSHOTS_MAX, oldest */
 };
 
 static void name_add(void *ctx, const char *name, uint64_t bytes) {
-    struct names *n = ctx;
+    struct snapfile_names *n = ctx;
     (void)bytes;
     unsigned long long v = 0;
     int used = 0;
@@ -325,7 +326,7 @@ static void name_add(void *ctx, const char *name, uint64_t bytes) {
     ENSURE(l->count <= JOURNAL_SNAPSHOTS_MAX);
 }
 
-static enum err names_load(struct disk *d, struct names *n, struct why *why) {
+static enum err names_load(struct disk *d, struct snapfile_names *n, struct why *why) {
     n->list.count = 0;
     vec_init(&n->leftovers, sizeof(uint64_t));
     vec_init(&n->surplus, sizeof(uint64_t));
@@ -333,13 +334,13 @@ static enum err names_load(struct disk *d, struct names *n, struct why *why) {
     return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
 
-static void names_fini(struct names *n) {
+static void names_fini(struct snapfile_names *n) {
     vec_fini(&n->leftovers);
     vec_fini(&n->surplus);
 }
 
 enum err snapfile_list_load(struct disk *d, struct snapshot_list *ret, struct why *why) {
-    struct names n;
+    struct snapfile_names n;
     enum err e = names_load(d, &n, why);
     if (e == ERR_OK) *ret = n.list;
     names_fini(&n);
@@ -348,7 +349,7 @@ enum err snapfile_list_load(struct disk *d, struct snapshot_list *ret, struct wh
 
 enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why) {
     REQUIRE(keep >= 1);
-    struct names n;
+    struct snapfile_names n;
     enum err e = names_load(d, &n, why);
     for (uint32_t i = 0; e == ERR_OK && i < n.surplus.count; i++)
         e = snapfile_remove(d, *(uint64_t *)vec_at(&n.surplus, i), why);
@@ -358,7 +359,7 @@ enum err snapfile_prune(struct disk *d, uint32_t keep, struct why *why) {
 }
 
 enum err snapfile_sweep(struct disk *d, struct why *why) {
-    struct names n;
+    struct snapfile_names n;
     char name[NAME_MAX_BYTES];
     enum err e = names_load(d, &n, why);
     for (uint32_t i = 0; e == ERR_OK && i < n.leftovers.count; i++) {

@@ -112,13 +112,13 @@ static bool path_fits(const char *pattern, const struct slice *words, uint32_t c
     return n == count;
 }
 
-struct path { /* of a request, in its words */
+struct api_path { /* of a request, in its words */
     struct slice words[API_WORDS_MAX];
     uint32_t count; /* 0: none of ours can be it */
     bool bare;      /* without the prefix */
 };
 
-static enum err path_read(struct slice path, struct arena *arena, struct path *ret, struct why *why) {
+static enum err path_read(struct slice path, struct arena *arena, struct api_path *ret, struct why *why) {
     size_t prefix = sizeof API_PREFIX - 1;
     struct slice raw;
     ret->count = 0;
@@ -136,7 +136,7 @@ static enum err path_read(struct slice path, struct arena *arena, struct path *r
 
 enum err api_find(const struct http_request *r, struct arena *arena, struct api_match *ret, struct why *why) {
     enum http_verb wanted = r->verb == HTTP_VERB_HEAD ? HTTP_VERB_GET : r->verb;
-    struct path path;
+    struct api_path path;
     *ret = (struct api_match){0};
     enum err e = path_read(r->path, arena, &path, why);
     if (e != ERR_OK || path.count == 0) return e;
@@ -162,7 +162,7 @@ enum err api_find(const struct http_request *r, struct arena *arena, struct api_
 
 void api_again(const struct api_route *route, const struct http_request *r, struct arena *arena,
                struct api_match *ret) {
-    struct path path;
+    struct api_path path;
     struct why why;
     *ret = (struct api_match){.route = route};
     ENSURE(path_read(r->path, arena, &path, &why) == ERR_OK);

@@ -29,9 +29,7 @@ struct api_said api_error(struct json *out, enum err e, uint16_t status, struct 
 }
 
 enum err api_err_of(struct slice word) {
-    for (uint32_t i = 0; i < ERR_COUNT; i++)
-        if (slice_eq(word, slice_str(err_word((enum err)i)))) return (enum err)i;
-    return ERR_UNKNOWN;
+    return err_find(word, ERR_UNKNOWN);
 }
 
 /* The members of the only item, behind those of the message that are not its list. */

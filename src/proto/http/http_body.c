@@ -1,6 +1,7 @@
 /* http_body.c: bodies of requests, by their length or in chunks. Extensions of chunks and trailers are read by their
  * grammar and forgotten (RFC 9112, 7.1): both have been used to hide requests, so whatever another reader could read in
  * another way is refused. */
+#include "hex.h"
 #include "http_impl.h"
 
 #include "limit.h"
@@ -93,12 +94,6 @@ static size_t data_take(struct http_in *in, struct slice bytes) {
     return len;
 }
 
-static int digit_of(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* ---- what is forgotten ---- */
 
 static void ext_begin(struct http_in *in, enum http_chunk what) {
@@ -168,7 +163,7 @@ static void last_take(struct http_in *in, uint8_t byte) {
 }
 
 static void size_take(struct http_in *in, uint8_t byte) {
-    int digit = digit_of(byte);
+    int digit = hex_digit(byte);
     if (digit >= 0 && in->digits < CHUNK_DIGITS_MAX) {
         in->left_bytes = in->left_bytes << 4 | (uint64_t)digit;
         in->digits++;

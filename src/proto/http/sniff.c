@@ -3,13 +3,13 @@
 
 #include "panic.h"
 
-struct beginning {
+struct sniff_beginning {
     enum sniff means;
     struct slice bytes;
 };
 
 /* All methods of RFC 9110 and PATCH, so that one that is not served gets an answer that says so. */
-static const struct beginning beginnings[] = {
+static const struct sniff_beginning beginnings[] = {
 #define BEGINNING(means, literal)                           \
     {                                                       \
         means, {                                            \

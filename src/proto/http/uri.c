@@ -1,6 +1,7 @@
 /* uri.c: see uri.h. */
 #include "uri.h"
 
+#include "hex.h"
 #include "utf8.h"
 
 static struct slice after(struct slice s, size_t bytes) {
@@ -61,12 +62,6 @@ bool uri_pair_next(struct slice *query, struct slice *ret_key, struct slice *ret
     return false;
 }
 
-static int digit_of(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Most texts are as they were meant. */
 static bool is_decoded(struct slice text) {
     for (size_t i = 0; i < text.len; i++) {
@@ -87,8 +82,8 @@ enum err uri_decode(struct slice text, bool in_query, struct arena *arena, struc
     for (size_t i = 0; i < text.len; i++) {
         uint8_t c = text.ptr[i];
         if (c == '%') {
-            int high = i + 2 < text.len ? digit_of(text.ptr[i + 1]) : -1;
-            int low = i + 2 < text.len ? digit_of(text.ptr[i + 2]) : -1;
+            int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
+            int low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
             if (high < 0 || low < 0) return why_set(why, ERR_INVALID, "a %% is not followed by two digits");
             c = (uint8_t)(high * 16 + low);
             i += 2;

@@ -3,10 +3,10 @@
 
 #include "base64.h"
 #include "panic.h"
-#include "sha1.h"
 #include "utf8.h"
 
-#define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* of the RFC */
+#define SALT "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* of the RFC */
+#define KEY_BYTES 24u
 #define CONTROL_BYTES_MAX 125u
 #define MASK_BYTES 4u
 #define FIN 0x80u
@@ -24,22 +24,24 @@ static bool is_base64(uint8_t c) {
 }
 
 bool websocket_key_is_good(struct slice key) {
-    if (key.len != 24 || key.ptr[22] != '=' || key.ptr[23] != '=') return false;
+    if (key.len != KEY_BYTES || key.ptr[22] != '=' || key.ptr[23] != '=') return false;
     for (size_t i = 0; i < 22; i++)
         if (!is_base64(key.ptr[i])) return false;
     return true;
 }
 
-void websocket_accept(struct slice key, char ret[WEBSOCKET_ACCEPT_BYTES]) {
+_Static_assert(KEY_BYTES + sizeof SALT - 1 == WEBSOCKET_SALTED_BYTES, "a key and its salt");
+
+void websocket_salt(struct slice good_key, uint8_t ret[WEBSOCKET_SALTED_BYTES]) {
+    REQUIRE(good_key.len == KEY_BYTES);
+    memcpy(ret, good_key.ptr, KEY_BYTES);
+    memcpy(ret + KEY_BYTES, SALT, sizeof SALT - 1);
+}
+
+void websocket_accept(const uint8_t sha1[WEBSOCKET_SHA1_BYTES], char ret[WEBSOCKET_ACCEPT_BYTES]) {
     struct buf text;
-    uint8_t digest[SHA1_BYTES];
-    buf_init(&text, 256);
-    buf_put_slice(&text, key);
-    buf_put_slice(&text, SLICE(GUID));
-    ENSURE(!text.full);
-    sha1(buf_slice(&text), digest);
-    buf_clear(&text);
-    base64_put(&text, slice_of(digest, sizeof digest));
+    buf_init(&text, WEBSOCKET_ACCEPT_BYTES);
+    base64_put(&text, slice_of(sha1, WEBSOCKET_SHA1_BYTES));
     ENSURE(text.len == WEBSOCKET_ACCEPT_BYTES - 1);
     memcpy(ret, text.at, text.len);
     ret[WEBSOCKET_ACCEPT_BYTES - 1] = 0;

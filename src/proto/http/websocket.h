@@ -11,6 +11,8 @@
 
 #define WEBSOCKET_MESSAGE_BYTES_MAX 4096u
 #define WEBSOCKET_HEAD_BYTES_MAX 14u
+#define WEBSOCKET_SALTED_BYTES 60u
+#define WEBSOCKET_SHA1_BYTES 20u
 #define WEBSOCKET_ACCEPT_BYTES 29u /* with its 0 */
 
 enum websocket_op {
@@ -34,7 +36,9 @@ enum websocket_code { /* of a close */
 /* ---- the handshake ---- */
 
 bool websocket_key_is_good(struct slice key); /* 16 bytes in base64 */
-void websocket_accept(struct slice key, char ret[WEBSOCKET_ACCEPT_BYTES]);
+/* The answer to a key is the SHA-1 of the salted key, as text. The caller makes the digest (port/digest.h). */
+void websocket_salt(struct slice good_key, uint8_t ret[WEBSOCKET_SALTED_BYTES]);
+void websocket_accept(const uint8_t sha1[WEBSOCKET_SHA1_BYTES], char ret[WEBSOCKET_ACCEPT_BYTES]);
 
 /* ---- out: one frame, unmasked, not in fragments ---- */
 

@@ -22,7 +22,7 @@ struct task {
     uint32_t index, left;                 /* left: dependencies that were not reached yet */
 };
 
-struct dag {
+struct orion_in_dag {
     struct arena *arena;
     struct why *why;
     const struct orion_rules *rules;
@@ -33,14 +33,14 @@ struct dag {
 
 /* ---- reading ---- */
 
-static enum err read_integer(struct dag *d, const struct json_node *n, int64_t *ret) {
+static enum err read_integer(struct orion_in_dag *d, const struct json_node *n, int64_t *ret) {
     if (n->kind == JSON_NULL) return ERR_OK;
     if (n->kind != JSON_NUMBER || json_number_i64(n->text, ret) != ERR_OK)
         return why_set(d->why, ERR_INVALID, "invalid JSON body: \"%.*s\" is not an integer", SLICE_FMT(n->key));
     return ERR_OK;
 }
 
-static enum err read_text(struct dag *d, const struct json_node *n, struct slice *ret) {
+static enum err read_text(struct orion_in_dag *d, const struct json_node *n, struct slice *ret) {
     if (n->kind == JSON_NULL) return ERR_OK;
     if (n->kind != JSON_TEXT)
         return why_set(d->why, ERR_INVALID, "invalid JSON body: \"%.*s\" is not a string", SLICE_FMT(n->key));
@@ -48,7 +48,7 @@ static enum err read_text(struct dag *d, const struct json_node *n, struct slice
     return ERR_OK;
 }
 
-static enum err read_dependencies(struct dag *d, const struct json_node *n, struct task *t) {
+static enum err read_dependencies(struct orion_in_dag *d, const struct json_node *n, struct task *t) {
     if (n->kind == JSON_NULL) return ERR_OK;
     if (n->kind != JSON_ARRAY)
         return why_set(d->why, ERR_INVALID, "invalid JSON body: \"dependencies\" is not an array");
@@ -68,7 +68,7 @@ static bool is_ours(struct slice key) {
            slice_eq(key, SLICE("start_time")) || slice_eq(key, SLICE("end_time")) || slice_eq(key, SLICE("dag_id"));
 }
 
-static enum err read_task(struct dag *d, const struct json_node *object, struct task *t) {
+static enum err read_task(struct orion_in_dag *d, const struct json_node *object, struct task *t) {
     enum err e = ERR_OK;
     if (object->kind != JSON_OBJECT)
         return why_set(d->why, ERR_INVALID, "invalid JSON body: a task is an object, not %s",
@@ -106,7 +106,7 @@ static int by_id(const void *a, const void *b) {
     return by_text((*(struct task *const *)a)->id, (*(struct task *const *)b)->id);
 }
 
-static struct task *find(const struct dag *d, struct slice id) {
+static struct task *find(const struct orion_in_dag *d, struct slice id) {
     uint32_t low = 0, high = d->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -120,7 +120,7 @@ static struct task *find(const struct dag *d, struct slice id) {
     return NULL;
 }
 
-static enum err check_edges(struct dag *d, struct task *t) {
+static enum err check_edges(struct orion_in_dag *d, struct task *t) {
     for (const struct json_node *x = t->dependencies ? t->dependencies->first : NULL; x != NULL; x = x->next) {
         for (const struct json_node *y = t->dependencies->first; y != x; y = y->next)
             if (slice_eq(x->text, y->text))
@@ -135,7 +135,7 @@ static enum err check_edges(struct dag *d, struct task *t) {
 }
 
 /* Kahn's rule: what is reached takes its edges away, and what has none left is reached. */
-static uint32_t reach(struct dag *d, uint32_t edge_count) {
+static uint32_t reach(struct orion_in_dag *d, uint32_t edge_count) {
     struct edge { /* of a parent's list */
         uint32_t child, next;
     } *edges = ARENA_ARRAY(d->arena, struct edge, edge_count + 1);
@@ -157,7 +157,7 @@ static uint32_t reach(struct dag *d, uint32_t edge_count) {
     return done;
 }
 
-static enum err check_graph(struct dag *d) {
+static enum err check_graph(struct orion_in_dag *d) {
     d->by_id = ARENA_ARRAY(d->arena, struct task *, d->count);
     for (uint32_t i = 0; i < d->count; i++) d->by_id[i] = &d->tasks[i];
     qsort(d->by_id, d->count, sizeof d->by_id[0], by_id);
@@ -189,14 +189,15 @@ int64_t orion_priority(int64_t sent, uint32_t priority_max) {
 }
 
 /* Deterministic: the same request again must be the same flow. */
-static int64_t duration_of(const struct dag *d, const struct task *t, struct slice key) {
+static int64_t duration_of(const struct orion_in_dag *d, const struct task *t, struct slice key) {
     uint64_t h = hash64(t->id.ptr, t->id.len, hash64(key.ptr, key.len, 0));
     uint64_t room = (uint64_t)(d->rules->work_ms_most - d->rules->work_ms_least) + 1;
     if (slice_eq(t->payload, SLICE("sleep"))) return SLEEP_MS;
     return d->rules->work_ms_least + (int64_t)(hash_mix(h) % room);
 }
 
-static uint32_t options_of(const struct dag *d, const struct task *t, struct wire_options *list, uint32_t *count) {
+static uint32_t options_of(const struct orion_in_dag *d, const struct task *t, struct wire_options *list,
+                           uint32_t *count) {
     int64_t retries = t->retries == 0 ? RETRIES_STANDARD : t->retries < 0 ? 0 : t->retries;
     struct wire_options o = {
         .kind = slice_eq(t->payload, SLICE("fail")) ? WIRE_JOB_FAIL : WIRE_JOB_SLEEP,
@@ -211,7 +212,7 @@ static uint32_t options_of(const struct dag *d, const struct task *t, struct wir
     return (*count)++;
 }
 
-static enum err body_of(const struct dag *d, const struct task *t, struct slice key, struct slice *ret) {
+static enum err body_of(const struct orion_in_dag *d, const struct task *t, struct slice key, struct slice *ret) {
     char *priority = arena_alloc(d->arena, 24);
     struct buf out;
     if (t->payload.len > WIRE_VALUE_MAX)
@@ -230,7 +231,7 @@ static enum err body_of(const struct dag *d, const struct task *t, struct slice 
     return ERR_OK;
 }
 
-static enum err flow_of(struct dag *d, struct slice key, struct wire_flow *ret) {
+static enum err flow_of(struct orion_in_dag *d, struct slice key, struct wire_flow *ret) {
     struct wire_job *jobs = ARENA_ARRAY(d->arena, struct wire_job, d->count);
     struct wire_options *options = ARENA_ARRAY(d->arena, struct wire_options, d->count);
     struct wire_pair *label = ARENA_NEW(d->arena, struct wire_pair);
@@ -256,7 +257,7 @@ static enum err flow_of(struct dag *d, struct slice key, struct wire_flow *ret) 
 enum err orion_flow(struct slice body, struct slice key, const struct orion_rules *rules, const struct limits *limits,
                     struct arena *arena, struct wire_flow *ret, struct why *why) {
     const struct json_node *root = NULL;
-    struct dag d = {.arena = arena, .why = why, .rules = rules};
+    struct orion_in_dag d = {.arena = arena, .why = why, .rules = rules};
     enum err e = json_tree_read(body, limits, arena, &root, why);
     if (e != ERR_OK) return why_wrap(why, ERR_INVALID, "invalid JSON body");
     if (root->kind != JSON_ARRAY && root->kind != JSON_NULL)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "hex.h"
 #include "panic.h"
 
 #define NUMBER_LINE_BYTES_MAX 32u /* of a length, with its sign; Redis allows 64 KiB of zeroes */
@@ -116,18 +117,10 @@ static enum resp_got take_array(struct resp_in *r, struct slice in, const struct
 
 /* ---- lines ---- */
 
-static uint8_t hex_of(uint8_t c) {
-    return (uint8_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
-static bool is_hex(uint8_t c) {
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 /* What stands behind a backslash between double quotes. Returns how many bytes it takes. */
 static size_t take_escape(struct buf *to, struct slice left) {
-    if (left.len >= 3 && left.ptr[0] == 'x' && is_hex(left.ptr[1]) && is_hex(left.ptr[2])) {
-        buf_put_u8(to, (uint8_t)(hex_of(left.ptr[1]) << 4 | hex_of(left.ptr[2])));
+    if (left.len >= 3 && left.ptr[0] == 'x' && hex_digit(left.ptr[1]) >= 0 && hex_digit(left.ptr[2]) >= 0) {
+        buf_put_u8(to, (uint8_t)(hex_digit(left.ptr[1]) << 4 | hex_digit(left.ptr[2])));
         return 3;
     }
     static const char from[] = "nrtba", into[] = "\n\r\t\b\a";

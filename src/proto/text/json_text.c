@@ -3,6 +3,7 @@
 
 #include <endian.h>
 
+#include "hex.h"
 #include "utf8.h"
 
 static inline bool is_plain(uint8_t c) {
@@ -50,13 +51,6 @@ static const uint8_t *refuse_byte(struct json_fault *fault, const uint8_t *start
     if (at == end) return refuse(fault, ERR_INVALID, start, "expected a closing quote, found the end");
     if (*at >= 0x80) return refuse(fault, ERR_INVALID, at, "expected UTF-8 in a text");
     return refuse(fault, ERR_INVALID, at, "expected control characters in a text to be escaped");
-}
-
-static int hex_digit(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 /* The four hex digits after \u; -1 when they are not four. */

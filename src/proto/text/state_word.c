@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct dialect {
+static const struct dialect_words {
     const char *state, *titan, *orion, *cordum, *corun;
 } dialects[] = {
     {"waiting", "PENDING", "pending", "PENDING", "queued"},
@@ -34,7 +34,7 @@ struct slice state_word(const char *whose, struct slice state, struct slice caus
     /* A job that was dragged down is cancelled for Titan, not dead. */
     if (titan && slice_eq(state, SLICE("failed")) && slice_eq(cause, SLICE("upstream"))) return SLICE("CANCELLED");
     for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
-        const struct dialect *d = &dialects[i];
+        const struct dialect_words *d = &dialects[i];
         if (!slice_eq(state, slice_str(d->state))) continue;
         return slice_str(titan ? d->titan : orion ? d->orion : strcmp(whose, "cordum") == 0 ? d->cordum : d->corun);
     }

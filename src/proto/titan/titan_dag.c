@@ -9,7 +9,7 @@
 #define NAME_STANDARD "my-pipeline"
 #define WAIT_STANDARD_S 172800
 
-struct reading {
+struct dag_reading {
     struct slice text;
     struct arena *arena;
     struct why *why;
@@ -27,7 +27,7 @@ static const struct json_node *member(const struct json_node *job, const char *k
     return n != NULL && n->kind != JSON_NULL ? n : NULL;
 }
 
-static enum err text_of(struct reading *r, const struct json_node *job, const char *key, struct slice *ret) {
+static enum err text_of(struct dag_reading *r, const struct json_node *job, const char *key, struct slice *ret) {
     const struct json_node *n = member(job, key);
     if (n == NULL) return ERR_OK;
     if (n->kind != JSON_TEXT) return why_set(r->why, ERR_INVALID, "%s: text is expected", key);
@@ -36,7 +36,7 @@ static enum err text_of(struct reading *r, const struct json_node *job, const ch
 }
 
 /* Fields of a form are text until somebody makes numbers of them. */
-static enum err number_of(struct reading *r, const struct json_node *job, const char *key, int64_t *ret) {
+static enum err number_of(struct dag_reading *r, const struct json_node *job, const char *key, int64_t *ret) {
     const struct json_node *n = member(job, key);
     if (n == NULL || (n->kind == JSON_TEXT && n->text.len == 0)) return ERR_OK;
     if (n->kind == JSON_NUMBER && json_number_i64(n->text, ret) == ERR_OK) return ERR_OK;
@@ -51,7 +51,7 @@ static struct slice base_name(struct slice path) {
 }
 
 /* On the wire of Titan a bar would end the field. */
-static struct slice without_bars(struct reading *r, struct slice text, const char *instead) {
+static struct slice without_bars(struct dag_reading *r, struct slice text, const char *instead) {
     if (text.len == 0 || memchr(text.ptr, '|', text.len) == NULL) return text;
     uint8_t *copy = arena_space(r->arena, text.len + 1);
     size_t len = 0;
@@ -66,7 +66,7 @@ static struct slice without_bars(struct reading *r, struct slice text, const cha
 
 /* ---- jobs ---- */
 
-static enum err parents_read(struct reading *r, const struct json_node *job, struct titan_job *ret) {
+static enum err parents_read(struct dag_reading *r, const struct json_node *job, struct titan_job *ret) {
     const struct json_node *list = member(job, "depends_on");
     if (list == NULL) return ERR_OK;
     if (list->kind != JSON_ARRAY) return refuse(r->why, ret->id, "depends_on: a list of ids is expected");
@@ -84,7 +84,7 @@ static bool is_service(struct slice type) {
     return http_text_is(type, "service") || http_text_is(type, "deploy_payload");
 }
 
-static enum err job_read(struct reading *r, const struct json_node *job, struct titan_job *ret) {
+static enum err job_read(struct dag_reading *r, const struct json_node *job, struct titan_job *ret) {
     struct slice id = {0}, file = {0}, type = {0}, requirement = {0};
     int64_t port = 0;
     const struct json_node *affinity = member(job, "affinity");
@@ -116,7 +116,7 @@ static enum err job_read(struct reading *r, const struct json_node *job, struct 
 
 /* ---- gates ---- */
 
-static enum err gate_read(struct reading *r, const struct json_node *node, const struct titan_job *job,
+static enum err gate_read(struct dag_reading *r, const struct json_node *node, const struct titan_job *job,
                           struct titan_job *ret, bool *ret_is) {
     struct slice message = {0}, id = titan_dag_name(job->id);
     int64_t wait = WAIT_STANDARD_S;
@@ -164,7 +164,7 @@ static void gates_wire(struct titan_jobs *all, const uint8_t *is_gate) {
 
 /* ---- all of it ---- */
 
-static enum err jobs_read(struct reading *r, const struct json_node *list) {
+static enum err jobs_read(struct dag_reading *r, const struct json_node *list) {
     struct titan_jobs *all = &r->dag->jobs;
     uint8_t *is_gate = arena_alloc(r->arena, 2 * (size_t)list->count + 1);
     all->at = ARENA_ARRAY(r->arena, struct titan_job, 2 * (size_t)list->count + 1);
@@ -182,13 +182,13 @@ static enum err jobs_read(struct reading *r, const struct json_node *list) {
     return titan_jobs_link(all, r->arena, r->why);
 }
 
-static struct slice raw(const struct reading *r, const struct json_node *n) {
+static struct slice raw(const struct dag_reading *r, const struct json_node *n) {
     return n != NULL ? slice_of(r->text.ptr + n->at, n->end - n->at) : (struct slice){0};
 }
 
 enum err titan_dag_json(struct slice text, const struct limits *limits, struct arena *arena, struct titan_dag *ret,
                         struct why *why) {
-    struct reading r = {text, arena, why, ret};
+    struct dag_reading r = {text, arena, why, ret};
     const struct json_node *root = NULL;
     *ret = (struct titan_dag){0};
     enum err e = json_tree_read(text, limits, arena, &root, why);

@@ -131,12 +131,6 @@ static bool is_base64(struct slice text) {
     return len > 0 && len % 4 != 1;
 }
 
-static struct slice base_name(struct slice path) {
-    for (size_t i = path.len; i > 0; i--)
-        if (path.ptr[i - 1] == '/') return slice_of(path.ptr + i, path.len - i);
-    return path;
-}
-
 /* "name.zip/entry/path.py" */
 static void archive_split(struct slice path, struct titan_job *ret) {
     const uint8_t *dot = path.len > 0 ? memmem(path.ptr, path.len, ".zip/", 5) : NULL;
@@ -159,13 +153,13 @@ static void command_read(const struct fields *f, struct titan_job *ret, uint32_t
     bool short_form = count == 2 || (count == 3 && is_requirement(at[2]) && is_base64(at[1]));
     switch (ret->kind) {
     case TITAN_KIND_SCRIPT:
-        ret->file = base_name(at[0]);
+        ret->file = slice_base_name(at[0]);
         if (!short_form && count > 1) ret->args = at[1];
         if (count > 1) ret->base64 = short_form ? at[1] : count > 2 ? at[2] : SLICE("");
         *ret_left = short_form ? 2 : 3;
         return;
     case TITAN_KIND_SERVICE:
-        ret->file = base_name(at[0]);
+        ret->file = slice_base_name(at[0]);
         if (count > 1) ret->base64 = at[1];
         if (count > 2) port_read(at[2], ret);
         *ret_left = 3;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base64.h"
+#include "hex.h"
 #include "panic.h"
 #include "wire_json.h"
 
@@ -60,21 +61,13 @@ static enum err store_word(struct wire_json_in *x, const struct tlv_field *f, st
     return why_set(x->why, ERR_INVALID, "%s: %.*s is none of %s", f->name, SLICE_FMT(text), known);
 }
 
-static int hex_of(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static enum err store_hash(struct wire_json_in *x, const struct tlv_field *f, struct slice text, uint8_t *at) {
     struct slice hash = {0};
     if (text.len == 0) return ERR_OK;
     if (text.len != HASH_BYTES * 2) return refuse(x, f, ERR_INVALID, "a hash has 64 hexadecimal digits");
     uint8_t *bytes = arena_alloc(x->arena, HASH_BYTES);
-    for (size_t i = 0; i < HASH_BYTES; i++) {
-        int high = hex_of(text.ptr[2 * i]), low = hex_of(text.ptr[2 * i + 1]);
-        if (high < 0 || low < 0) return refuse(x, f, ERR_INVALID, "a hash has 64 hexadecimal digits, in lower case");
-        bytes[i] = (uint8_t)(high * 16 + low);
-    }
+    if (!hex_read(text, HASH_BYTES, bytes))
+        return refuse(x, f, ERR_INVALID, "a hash has 64 hexadecimal digits, in lower case");
     hash = slice_of(bytes, HASH_BYTES);
     memcpy(at, &hash, sizeof hash);
     return ERR_OK;

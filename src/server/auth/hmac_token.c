@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "hex.h"
 #include "panic.h"
 
 #define BLOCK_BYTES 64u /* of SHA-256 */
@@ -24,8 +25,8 @@ static void mac(const struct auth *a, struct slice text, uint8_t ret[DIGEST_BYTE
 size_t hmac_token_append(const struct auth *a, char *text, size_t len) {
     uint8_t proof[DIGEST_BYTES];
     mac(a, slice_of(text, len), proof);
-    for (size_t i = 0; i < DIGEST_BYTES; i++) len += (size_t)snprintf(text + len, 3, "%02x", proof[i]);
-    return len;
+    hex_write(slice_of(proof, sizeof proof), text + len);
+    return len + 2 * DIGEST_BYTES;
 }
 
 bool hmac_token_is_same(struct slice given, const char *ours, size_t len) {

@@ -137,13 +137,13 @@ static void walk_memos(struct server *s) {
     }
 }
 
-struct keys {
+struct blob_gc_keys {
     struct server *server;
     struct slice tenant;
 };
 
 static void mark_key(void *ctx, const struct item_view *item) {
-    const struct keys *k = ctx;
+    const struct blob_gc_keys *k = ctx;
     size_t prefix = strlen(KEY_PREFIX);
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
@@ -171,7 +171,7 @@ static const char *prefix_at(uint32_t index) {
 
 static void walk_keys(struct server *s) {
     struct blob_gc *x = blob_gc_of(s);
-    struct keys k = {.server = s};
+    struct blob_gc_keys k = {.server = s};
     struct slice last = {0};
     uint32_t at = view_tenant_next(server_state(s), x->at, &k.tenant);
     if (at == 0) {

@@ -2,6 +2,7 @@
  * and their path is `sha256:` with the hash. */
 #include "flow_file.h"
 
+#include "hex.h"
 #include "route.h"
 #include "spec.h"
 
@@ -9,33 +10,22 @@
 
 #define BLOB_PATH "sha256:"
 
-struct reading {
+struct flow_reading {
     struct hasher *hasher;
     struct arena *arena;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
-    struct reading *reading = ctx;
+    struct flow_reading *reading = ctx;
     reading->hasher->whole(reading->hasher, bytes, ret);
 }
 
-static bool hex_read(struct slice text, uint8_t *ret, size_t bytes) {
-    static const char digits[] = "0123456789abcdef";
-    if (text.len != bytes * 2) return false;
-    for (size_t i = 0; i < text.len; i++) {
-        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
-        if (digit == NULL) return false;
-        ret[i / 2] = (uint8_t)(ret[i / 2] << 4 | (uint8_t)(digit - digits));
-    }
-    return true;
-}
-
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
-    struct reading *reading = ctx;
+    struct flow_reading *reading = ctx;
     static const struct slice before = {(const uint8_t *)BLOB_PATH, sizeof BLOB_PATH - 1};
     uint8_t *at = arena_alloc(reading->arena, SPEC_HASH_BYTES);
     bool is_blob = path.len > before.len && memcmp(path.ptr, before.ptr, before.len) == 0;
-    if (!is_blob || !hex_read(slice_of(path.ptr + before.len, path.len - before.len), at, SPEC_HASH_BYTES))
+    if (!is_blob || !hex_read(slice_of(path.ptr + before.len, path.len - before.len), SPEC_HASH_BYTES, at))
         return why_set(why, ERR_INVALID,
                        "files cannot be named here, but for blobs: `" BLOB_PATH "` and the hash, not `%.*s`",
                        SLICE_FMT(path));
@@ -66,7 +56,7 @@ static enum err given_read(struct server *s, const struct request *r, struct sli
 
 static enum err read_spec(struct server *s, const struct request *r, struct slice spec, struct slice params, bool grows,
                           struct wire_flow *ret, struct why *why) {
-    struct reading reading = {s->world.hasher, r->arena};
+    struct flow_reading reading = {s->world.hasher, r->arena};
     struct spec_input in = {.source = {.name = "flow", .text = spec},
                             .world = {&reading, file, hash, engine_now(server_shard(s)->engine).ms},
                             .jobs_max = (uint32_t)s->limits->submit_jobs_max,

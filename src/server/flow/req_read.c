@@ -163,14 +163,14 @@ static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
 
 /* Dead letters and questions are walked from the last one of the page before. When that is gone (someone retried or
  * answered it), from the start, over as many as were passed. Its cursor is "passed.first.second". */
-struct mark {
+struct list_mark {
     uint64_t passed, first, second;
 };
 
-static bool mark_parse(struct slice text, struct mark *ret) {
+static bool mark_parse(struct slice text, struct list_mark *ret) {
     uint64_t *const to[] = {&ret->passed, &ret->first, &ret->second};
     uint32_t n = 0;
-    *ret = (struct mark){0};
+    *ret = (struct list_mark){0};
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] == '.' && n < 2)
             n++;
@@ -181,7 +181,7 @@ static bool mark_parse(struct slice text, struct mark *ret) {
     return text.len == 0 || n == 2;
 }
 
-static void mark_put(struct page *p, const struct mark *m) {
+static void mark_put(struct page *p, const struct list_mark *m) {
     snprintf(p->mark, sizeof p->mark, "%llu.%llu.%llu", (unsigned long long)m->passed, (unsigned long long)m->first,
              (unsigned long long)m->second);
 }
@@ -190,7 +190,7 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
     const struct state *state = server_state(p->s);
     struct wire_job_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
     struct job_view v;
-    struct mark m;
+    struct list_mark m;
     if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
     uint32_t at = view_dead_place(state, (struct job_ref){{m.first}, (uint32_t)m.second});
     for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, p->m->newest, &v)) != 0;)
@@ -199,7 +199,7 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
     while (!ended && p->count < p->most && p->looked < SCAN_MAX &&
            !(ended = (at = view_dead_next(state, at, p->m->newest, &v)) == 0)) {
         p->looked++;
-        m = (struct mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
+        m = (struct list_mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
         if (job_is_wanted(p, &v)) server_view_job(p->s, &v, false, &list[p->count++]);
     }
     if (!ended && view_dead_next(state, at, p->m->newest, &v) != 0) mark_put(p, &m);
@@ -212,7 +212,7 @@ static enum err list_questions(struct page *p, struct wire_listed *ret, struct w
     struct wire_question_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_question_view, p->most);
     struct question_view v;
     struct flow_view flow;
-    struct mark m;
+    struct list_mark m;
     if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
     uint32_t at = view_question_place(state, m.first);
     for (v.id.v = 0; at == 0 && m.first != 0 && v.id.v < m.first;) { /* it is gone: up to those behind it */
@@ -223,7 +223,7 @@ static enum err list_questions(struct page *p, struct wire_listed *ret, struct w
     bool ended = false;
     while (p->count < p->most && p->looked < SCAN_MAX && !(ended = (at = view_question_next(state, at, &v)) == 0)) {
         p->looked++;
-        m = (struct mark){m.passed + 1, v.id.v, 0};
+        m = (struct list_mark){m.passed + 1, v.id.v, 0};
         if (view_flow(state, v.job.flow, &flow) && sees(p->r->session, flow.tenant))
             server_view_question(p->s, &v, &list[p->count++]);
     }

@@ -10,7 +10,7 @@
 #define REBUILD_AGAIN_MS 60000
 #define REBUILD_TELL_MS 5000
 
-struct due {
+struct row_due {
     uint64_t flow, lsn;
 };
 
@@ -18,7 +18,7 @@ static void init(struct shard *h, void *own) {
     struct history_writer *p = own;
     struct server *s = h->server;
     if (s->world.history == NULL) return;
-    vec_init(&p->queue, sizeof(struct due));
+    vec_init(&p->queue, sizeof(struct row_due));
     flow_row_init(&p->row);
     arena_init(&p->arena, 65536, (size_t)1 << 30);
 }
@@ -69,7 +69,7 @@ enum err history_writer_check(struct server *s, struct why *why) {
 }
 
 static void note_due(void *ctx, flow_id flow, uint64_t lsn) {
-    *(struct due *)vec_push(ctx) = (struct due){flow.v, lsn};
+    *(struct row_due *)vec_push(ctx) = (struct row_due){flow.v, lsn};
 }
 
 static void collect(struct server *s) {
@@ -80,7 +80,7 @@ static void collect(struct server *s) {
 }
 
 /* Half a row: it goes on only while the flow is as it was. False: the turn of that flow is over. */
-static bool is_current(struct server *s, const struct due *d, bool *ret_settling) {
+static bool is_current(struct server *s, const struct row_due *d, bool *ret_settling) {
     struct flow_view flow;
     uint64_t lsn = 0;
     bool is_over = view_flow(server_state(s), (flow_id){d->flow}, &flow) &&
@@ -89,7 +89,7 @@ static bool is_current(struct server *s, const struct due *d, bool *ret_settling
     return is_over;
 }
 
-static void make_some(struct server *s, const struct due *d) {
+static void make_some(struct server *s, const struct row_due *d) {
     struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
     struct state_view l = {server_state(s), s->options.shard, &p->arena};
@@ -111,7 +111,7 @@ static void make_rows(struct server *s) {
     struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
     for (uint32_t i = 0; i < FLOWS_PER_PASS && p->at < p->queue.count && h->ops->room(h) > 0; i++) {
-        const struct due *d = vec_at(&p->queue, p->at);
+        const struct row_due *d = vec_at(&p->queue, p->at);
         bool settling = false, current = is_current(s, d, &settling);
         if (settling) break;
         if (current) make_some(s, d);
@@ -126,7 +126,7 @@ static void make_rows(struct server *s) {
 static void reach(struct server *s) {
     struct history_writer *p = history_writer_of(s);
     uint64_t lsn = p->seen_lsn;
-    if (p->at < p->queue.count) lsn = ((const struct due *)vec_at(&p->queue, p->at))->lsn - 1;
+    if (p->at < p->queue.count) lsn = ((const struct row_due *)vec_at(&p->queue, p->at))->lsn - 1;
     if (lsn <= p->put_lsn || !p->has_put) return; /* without new rows there is nothing worth a transaction */
     p->put_lsn = lsn;
     p->has_put = false;

@@ -167,14 +167,14 @@ static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
     return true;
 }
 
-struct told {
+struct store_told {
     struct server *s;
     struct wire_kv_event m;
     const struct store_effect *x;
 };
 
 static void tell(void *ctx, uint64_t session, uint64_t watch) {
-    struct told *t = ctx;
+    struct store_told *t = ctx;
     struct session *n = session_of(t->s, (conn_id){session});
     if (n == NULL) return;
     if (n->resp != NULL) {
@@ -194,7 +194,7 @@ static void effect(struct shard *h, void *own, const struct effect *e) {
     (void)own;
     struct server *s = h->server;
     const struct store_effect *x = &e->as.store;
-    struct told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
+    struct store_told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
     (void)engine_watchers(server_shard(s)->engine, e, tell, &t);
 }
 

@@ -9,6 +9,7 @@
 #include "blob.h"
 #include "call.h"
 #include "deploy_log.h"
+#include "hex.h"
 #include "history_request.h"
 #include "mutant.h"
 #include "panic.h"
@@ -182,20 +183,8 @@ static void page_blob(void *ctx, const blob_hash *hash, uint64_t bytes) {
 
 /* A cursor is the hash of the last one on the page; in digits, because some peers put it into a query. */
 static struct slice cursor_write(struct slice hash, char text[2 * DIGEST_BYTES + 1]) {
-    for (size_t i = 0; i < hash.len; i++) snprintf(text + 2 * i, 3, "%02x", hash.ptr[i]);
+    hex_write(hash, text);
     return slice_of(text, 2 * hash.len);
-}
-
-static bool cursor_read(struct slice text, blob_hash *ret) {
-    static const char digits[] = "0123456789abcdef";
-    if (text.len != 2 * DIGEST_BYTES) return false;
-    for (size_t i = 0; i < text.len; i++) {
-        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
-        if (digit == NULL) return false;
-        uint8_t half = (uint8_t)(digit - digits), *byte = &ret->at[i / 2];
-        *byte = (uint8_t)(i % 2 == 0 ? half << 4 : *byte | half);
-    }
-    return true;
 }
 
 void stream_blob_ls(struct server *s, struct request *r) {
@@ -203,7 +192,7 @@ void stream_blob_ls(struct server *s, struct request *r) {
     uint32_t most = m->most == 0 || m->most > 1000 ? 1000 : m->most;
     blob_hash after;
     bool has_after = m->cursor.len > 0;
-    if (has_after && !cursor_read(m->cursor, &after)) {
+    if (has_after && !hex_read(m->cursor, DIGEST_BYTES, after.at)) {
         session_error(s, r->session, r->id, ERR_INVALID, "that cursor is none of this server's");
         return;
     }

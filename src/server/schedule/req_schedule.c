@@ -92,7 +92,7 @@ void req_schedule_change(struct server *s, struct request *r) {
 
 /* ---- listing ---- */
 
-struct page {
+struct schedule_page {
     struct server *s;
     const struct request *r;
     struct wire_schedule_view *list;
@@ -101,7 +101,8 @@ struct page {
     bool more;
 };
 
-static void show_ahead(struct page *p, const struct schedule_view *v, struct wire_schedule_view *w, uint32_t count) {
+static void show_ahead(struct schedule_page *p, const struct schedule_view *v, struct wire_schedule_view *w,
+                       uint32_t count) {
     struct recur recur;
     const struct zone *zone;
     struct why ignored;
@@ -114,7 +115,7 @@ static void show_ahead(struct page *p, const struct schedule_view *v, struct wir
 }
 
 static void one(void *ctx, const struct schedule_view *v) {
-    struct page *p = ctx;
+    struct schedule_page *p = ctx;
     const struct wire_schedule_ls *m = p->r->message;
     struct slice own = slice_str(p->r->session->who.tenant);
     struct why_schedule why;
@@ -149,7 +150,7 @@ static void one(void *ctx, const struct schedule_view *v) {
 
 void req_schedule_ls(struct server *s, struct request *r) {
     const struct wire_schedule_ls *m = r->message;
-    struct page p = {.s = s, .r = r, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
+    struct schedule_page p = {.s = s, .r = r, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];
     if (!slice_decimal(m->cursor, &p.after)) {
         call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");

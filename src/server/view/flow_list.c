@@ -16,13 +16,13 @@
 #define WORD_JOBS 256u    /* jobs of a running flow whose names are searched */
 #define WORDS_MAX 32u
 
-struct entry {
+struct flow_list_entry {
     uint64_t flow;
     struct slice view; /* a flow_view message */
 };
 
-struct found { /* in memory */
-    struct entry *at;
+struct flow_list_found { /* in memory */
+    struct flow_list_entry *at;
     uint32_t count, most, looked;
     uint64_t low; /* everything from here on up was looked at; 0 = all */
 };
@@ -110,7 +110,8 @@ static bool is_wanted(struct server *s, const struct request *r, const struct fl
 
 /* ---- memory ---- */
 
-static void look_at(struct server *s, const struct request *r, uint64_t id, struct arena *arena, struct found *f) {
+static void look_at(struct server *s, const struct request *r, uint64_t id, struct arena *arena,
+                    struct flow_list_found *f) {
     struct flow_view v;
     struct wire_flow_view shown;
     f->looked++;
@@ -119,7 +120,7 @@ static void look_at(struct server *s, const struct request *r, uint64_t id, stru
     server_view_flow(s, &v, &shown);
     buf_clear(&s->out);
     tlv_encode(&wire_flow_view_desc, &shown, &s->out);
-    f->at[f->count++] = (struct entry){id, arena_slice(arena, buf_slice(&s->out))};
+    f->at[f->count++] = (struct flow_list_entry){id, arena_slice(arena, buf_slice(&s->out))};
 }
 
 /* Which flows in memory can be on the page: those on some shelves (view_history.h), and some one by one. */
@@ -197,7 +198,7 @@ static uint64_t walk_next(struct server *s, struct memory_walk *w) {
 
 /* Those from `cursor` down, newest first. */
 static void look_in_memory(struct server *s, const struct request *r, uint64_t cursor, struct arena *arena,
-                           struct found *f) {
+                           struct flow_list_found *f) {
     struct memory_walk w;
     uint64_t at = UINT64_MAX;
     walk_init(s, r->message, cursor, &w);
@@ -254,7 +255,7 @@ static void answer(struct merge *g, uint64_t next) {
 
 static void then_list(struct server *s, struct request *r, struct history_request_wait *w,
                       const struct history_answer *a) {
-    const struct found *f = w->kept;
+    const struct flow_list_found *f = w->kept;
     struct merge g = {.s = s, .r = r, .most = f->most - 1};
     uint64_t low = f->low > a->next ? f->low : a->next; /* below it one of the two was not looked at */
     uint32_t i = 0, k = 0;
@@ -313,11 +314,11 @@ static void query_of(struct server *s, struct request *r, uint64_t cursor, uint3
 }
 
 void flow_list_read(struct server *s, struct request *r, uint64_t cursor, uint32_t most) {
-    struct found f = {.most = most + 1};
+    struct flow_list_found f = {.most = most + 1};
     if (s->world.history == NULL) {
         struct history_answer none = {0};
         struct history_request_wait alone = {.kept = &f};
-        f.at = ARENA_ARRAY(r->arena, struct entry, f.most);
+        f.at = ARENA_ARRAY(r->arena, struct flow_list_entry, f.most);
         look_in_memory(s, r, cursor, r->arena, &f);
         then_list(s, r, &alone, &none);
         return;
@@ -326,8 +327,8 @@ void flow_list_read(struct server *s, struct request *r, uint64_t cursor, uint32
     query_of(s, r, cursor, most + 1, &q);
     struct history_request_wait *w = history_request_ask(s, r, &q, then_list);
     if (w == NULL) return;
-    f.at = ARENA_ARRAY(&w->arena, struct entry, f.most);
+    f.at = ARENA_ARRAY(&w->arena, struct flow_list_entry, f.most);
     look_in_memory(s, r, cursor, &w->arena, &f);
-    w->kept = ARENA_NEW(&w->arena, struct found);
-    *(struct found *)w->kept = f;
+    w->kept = ARENA_NEW(&w->arena, struct flow_list_found);
+    *(struct flow_list_found *)w->kept = f;
 }
