@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "panic.h"
 #include "vec.h"
 #include "view.h"

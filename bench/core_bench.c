@@ -27,6 +27,7 @@
 
 #include "engine.h"
 #include "file.h"
+#include "limit.h"
 #include "osclock.h"
 #include "osdisk.h"
 #include "panic.h"

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "expr.h"
+#include "limit.h"
 #include "template.h"
 
 static struct limits limits;

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "panic.h"
 #include "vec.h"
 #include "view.h"

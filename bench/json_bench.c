@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "json_oracle.h"
 #include "json_tree.h"
+#include "limit.h"
 #include "panic.h"
 
 static double cpu_now(void) {

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "panic.h"
 
 #if __has_include(<valgrind/callgrind.h>)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "engine.h"
+#include "limit.h"
 #include "panic.h"
 #include "state.h"
 

@@ -18,6 +18,7 @@
 
 #include "engine.h"
 #include "hash.h"
+#include "limit.h"
 #include "map.h"
 #include "panic.h"
 #include "vec.h"

@@ -18,6 +18,7 @@
 
 #include "blob_log_store.h"
 #include "hash.h"
+#include "limit.h"
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
