@@ -153,7 +153,7 @@ static enum err check_foreach(struct decision *d, const struct options *o) {
             return refuse(d, ERR_INVALID, "max_parallel, fail_fast and allow are of foreach jobs");
         return ERR_OK;
     }
-    if (o->kind == JOB_GATE || o->kind == JOB_BARRIER || o->kind == JOB_EXTERNAL || o->kind == JOB_SERVICE)
+    if (job_kind_of(o->kind)->ends != JOB_ENDS_ON_WORKER)
         return refuse(d, ERR_INVALID, "a foreach is over jobs that run on a worker and end");
     if (o->max_parallel > d->limits->foreach_parallel_max)
         return refuse(d, ERR_LIMIT, "max_parallel is above %lld (foreach_parallel_max)",
@@ -191,8 +191,8 @@ static void fill_service(const struct decision *d, struct options *o) {
 
 static void fill_defaults(struct decision *d, struct options *o) {
     fill_service(d, o);
-    if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
-    if (o->kind == JOB_EXTERNAL && !o->calls) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    uint8_t asks = job_kind_of(o->kind)->asks;
+    if (asks != GATE_COUNT && !o->calls) o->gates |= GATE_BIT(asks);
     if (o->poll_cap_ms < o->poll_ms) o->poll_cap_ms = o->poll_ms; /* as often as the first time */
     if (o->delay_from_submit) { /* known now, also for jobs that are added later: recorded as the time itself */
         int64_t start = d->in->wall.ms + o->delay_ms;

@@ -129,7 +129,7 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
         return refuse(d, ERR_LIMIT, "job %.*s has more than %lld parents (job_parents_max)", SLICE_FMT(spec->name),
                       (long long)d->limits->job_parents_max);
     const struct options *o = &jobs->profiles[spec->profile];
-    bool gated = o->gates != 0 || o->kind == JOB_GATE || o->kind == JOB_EXTERNAL;
+    bool gated = o->gates != 0 || job_kind_of(o->kind)->asks != GATE_COUNT;
     if (spec->body_hash.len != 0 && spec->body_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (gated && spec->body_hash.len == 0)
         return refuse(d, ERR_INVALID, "job %.*s stands before a question but has no hash of what is asked about",
@@ -138,7 +138,7 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
 }
 
 static bool runs_on_a_worker(const struct options *o) {
-    return o->kind != JOB_GATE && o->kind != JOB_BARRIER && o->kind != JOB_EXTERNAL && o->kind != JOB_SERVICE;
+    return job_kind_of(o->kind)->ends == JOB_ENDS_ON_WORKER;
 }
 
 static enum err check_service(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,

@@ -33,15 +33,10 @@ static const struct tlv_field demand_fields[] = {
 };
 const struct tlv_desc demand_desc = TLV_DESC("demand", demand, demand_fields);
 
-static const char *const kind_words[JOB_KIND_COUNT] = {
-    [JOB_COMMAND] = "command", [JOB_SCRIPT] = "script",   [JOB_ARCHIVE] = "archive",   [JOB_SERVICE] = "service",
-    [JOB_HTTP] = "http",       [JOB_NOOP] = "noop",       [JOB_SLEEP] = "sleep",       [JOB_FAIL] = "fail",
-    [JOB_GATE] = "gate",       [JOB_BARRIER] = "barrier", [JOB_EXTERNAL] = "external",
-};
 static const char *const upstream_words[UPSTREAM_COUNT] = {"fail", "skip", "run"};
 
 static const struct tlv_field options_fields[] = {
-    TLV_FIELD(1, TLV_ENUM, options, kind, .max = JOB_KIND_COUNT, .names = kind_words),
+    TLV_FIELD(1, TLV_ENUM, options, kind, .max = JOB_KIND_COUNT, .names = job_kind_words),
     TLV_FIELD(2, TLV_U32, options, priority),
     TLV_FIELD(3, TLV_MSG, options, demand, .sub = &demand_desc),
     TLV_FIELD(4, TLV_U32, options, retries),

@@ -5,22 +5,8 @@
 #ifndef REEVE_OPTIONS_H
 #define REEVE_OPTIONS_H
 
+#include "job_kind.h"
 #include "tlv.h"
-
-enum job_kind {
-    JOB_COMMAND,
-    JOB_SCRIPT,
-    JOB_ARCHIVE,
-    JOB_SERVICE,  /* deploys a service: ends in apply, when that is healthy */
-    JOB_HTTP,
-    JOB_NOOP,
-    JOB_SLEEP,
-    JOB_FAIL,
-    JOB_GATE,     /* ends in apply, by its approval */
-    JOB_BARRIER,  /* ends in apply, when its parents are done */
-    JOB_EXTERNAL, /* ends in apply, by an external verdict */
-    JOB_KIND_COUNT
-};
 
 /* What the token of a job may do beyond its own flow, in its tenant. Bits of `options.token_rights`. */
 #define TOKEN_READ 1u   /* look, as a viewer */
@@ -29,19 +15,6 @@ enum job_kind {
 
 enum on_upstream { UPSTREAM_FAIL, UPSTREAM_SKIP, UPSTREAM_RUN, UPSTREAM_COUNT };
 
-/* Questions a job may stand before. Bits of `options.gates`. */
-enum gate {
-    GATE_CONDITION,
-    GATE_RENDER,
-    GATE_POLICY,
-    GATE_APPROVAL,
-    GATE_EXTERNAL,
-    GATE_OUTPUT,    /* after the run, in CHECKING */
-    GATE_SERVICE,   /* of a job that deploys, after all others: the engine itself answers; no option asks for it */
-    GATE_EXPANSION, /* a foreach job: over which items? Asked behind the condition; see gates_in_order */
-    GATE_COUNT
-};
-#define GATE_BIT(g) ((uint8_t)(1u << (g)))
 #define INPUT_GATE_COUNT 6u
 extern const char *const gate_words[GATE_COUNT];
 extern const uint8_t gates_in_order[INPUT_GATE_COUNT]; /* all but GATE_OUTPUT, as they are asked */

@@ -199,7 +199,7 @@ static int64_t duration_of(const struct dag *d, const struct task *t, struct sli
 static uint32_t options_of(const struct dag *d, const struct task *t, struct wire_options *list, uint32_t *count) {
     int64_t retries = t->retries == 0 ? RETRIES_STANDARD : t->retries < 0 ? 0 : t->retries;
     struct wire_options o = {
-        .kind = slice_eq(t->payload, SLICE("fail")) ? WIRE_JOB_FAIL : WIRE_JOB_SLEEP,
+        .kind = slice_eq(t->payload, SLICE("fail")) ? JOB_FAIL : JOB_SLEEP,
         .priority = orion_priority(t->priority, d->rules->priority_max),
         .attempts_max = (uint32_t)retries + 1,
         .free_losses = d->rules->retries_max < FREE_LOSSES ? d->rules->retries_max : FREE_LOSSES,

@@ -4,9 +4,6 @@
 #include "wire_run.h"
 
 /* clang-format off */
-const char *const wire_job_kind_words[WIRE_JOB_KIND_COUNT] = {
-    "command", "script", "archive", "service", "http", "noop", "sleep", "fail", "gate", "barrier", "external",
-};
 static const char *const upstream_words[WIRE_UPSTREAM_COUNT] = {"fail", "skip", "run"};
 static const char *const scope_words[WIRE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
 static const char *const verdict_words[WIRE_VERDICT_COUNT] = {
@@ -28,7 +25,7 @@ static const struct tlv_field demand_fields[] = {
 const struct tlv_desc wire_demand_desc = TLV_DESC("demand", wire_demand, demand_fields);
 
 static const struct tlv_field options_fields[] = {
-    TLV_FIELD(1, TLV_ENUM, wire_options, kind, .max = WIRE_JOB_KIND_COUNT, .names = wire_job_kind_words),
+    TLV_FIELD(1, TLV_ENUM, wire_options, kind, .max = JOB_KIND_COUNT, .names = job_kind_words),
     TLV_FIELD(2, TLV_I64, wire_options, priority),
     TLV_FIELD(3, TLV_MSG, wire_options, demand, .sub = &wire_demand_desc),
     TLV_FIELD(4, TLV_U32, wire_options, attempts_max),

@@ -5,25 +5,10 @@
 #ifndef REEVE_WIRE_FLOW_H
 #define REEVE_WIRE_FLOW_H
 
+#include "job_kind.h"
 #include "wire_session.h"
 
 /* ---- what a flow is made of ---- */
-
-enum wire_job_kind { /* numbers are format; the first is 0 */
-    WIRE_JOB_COMMAND,
-    WIRE_JOB_SCRIPT,
-    WIRE_JOB_ARCHIVE,
-    WIRE_JOB_SERVICE,
-    WIRE_JOB_HTTP,
-    WIRE_JOB_NOOP,
-    WIRE_JOB_SLEEP,
-    WIRE_JOB_FAIL,
-    WIRE_JOB_GATE,
-    WIRE_JOB_BARRIER,
-    WIRE_JOB_EXTERNAL,
-    WIRE_JOB_KIND_COUNT
-};
-extern const char *const wire_job_kind_words[];
 
 enum wire_upstream { WIRE_UPSTREAM_FAIL, WIRE_UPSTREAM_SKIP, WIRE_UPSTREAM_RUN, WIRE_UPSTREAM_COUNT };
 
@@ -40,7 +25,7 @@ struct wire_demand { /* of a worker */
 };
 
 struct wire_options {
-    uint8_t kind;     /* enum wire_job_kind */
+    uint8_t kind;     /* enum job_kind */
     int64_t priority; /* above or below normal */
     struct wire_demand demand;
     uint32_t attempts_max; /* in all; 0 = 4 */

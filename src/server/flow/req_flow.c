@@ -104,7 +104,7 @@ static struct slice hash_of(struct server *s, struct arena *a, struct slice byte
 }
 
 static bool is_asked_about(const struct options *o) {
-    return o->gates != 0 || o->kind == JOB_GATE || o->kind == JOB_EXTERNAL;
+    return o->gates != 0 || job_kind_of(o->kind)->asks != GATE_COUNT;
 }
 
 /* `name` of this flow, or `f3k9a/name` of another one. */
