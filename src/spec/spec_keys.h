@@ -18,7 +18,7 @@ enum spec_type {
     SPEC_SIZE,     /* uint64_t */
     SPEC_MILLI,    /* uint32_t: a number with decimals, thousandths */
     SPEC_PRIORITY, /* int64_t: low, normal, high, or a number relative to normal */
-    SPEC_UPSTREAM, /* uint8_t: enum wire_upstream */
+    SPEC_UPSTREAM, /* uint8_t: enum on_upstream */
     SPEC_RIGHTS,   /* uint8_t: TOKEN_ bits: a word or a list of them */
     SPEC_NAMES,    /* struct tlv_list of wire_name: a text or a list of them */
     SPEC_PAIRS,    /* struct tlv_list of wire_pair: an object of plain values; added to what the defaults have */

@@ -137,7 +137,7 @@ static void every_key_of_a_job(void **state) {
     assert_slice(o->preferred_worker, "w1");
     assert_int_equal(o->prefer_ms, 30000);
     assert_true(o->affinity && o->exclusive && o->four_eyes);
-    assert_int_equal(o->on_upstream, WIRE_UPSTREAM_SKIP);
+    assert_int_equal(o->on_upstream, UPSTREAM_SKIP);
     assert_int_equal(o->gates, 1 | 8); /* condition, approval */
     assert_int_equal(o->quorum, 2);
     assert_int_equal(o->approval_ms, 172800000);
