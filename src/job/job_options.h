@@ -2,11 +2,11 @@
  *
  * From a line come the member of `struct options` (core/model/options.h, as the journal keeps it) and of `struct
  * wire_options` (proto/wire/wire_flow.h, as clients send it), the fields of both descriptions, the way from one to the
- * other, the standard value, the checks of times, and the remark in docs/formats/wire.md. An option is added by its line
- * here, the key of flow files that sets it (spec/spec_keys.c), and the code that it changes.
+ * other, the standard value, the checks of times, and the remark in docs/formats/wire.md. An option is added by its
+ * line here, the key of flow files that sets it (spec/spec_keys.c), and the code that it changes.
  *
- * Not here is what the journal and the wire keep in different forms: kind and demand, the priority (the wire counts from
- * normal) and the retries (the wire counts all attempts). */
+ * Not here is what the journal and the wire keep in different forms: kind and demand, the priority (the wire counts
+ * from normal) and the retries (the wire counts all attempts). */
 #ifndef REEVE_JOB_OPTIONS_H
 #define REEVE_JOB_OPTIONS_H
 

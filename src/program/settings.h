@@ -1,8 +1,8 @@
 /* settings.h: what can be set of a server, from one table. A value comes from the first of: the flag (--lease-ms 5000),
  * the environment (REEVE_LEASE_MS), the YAML file (lease_ms: 5000), the standard. Every limit of limit.h is a setting.
  *
- * A setting is added by its line here and the code that it changes: flag, variable, key of the file, check of its value,
- * `reeve config` and the help come from the line. */
+ * A setting is added by its line here and the code that it changes: flag, variable, key of the file, check of its
+ * value, `reeve config` and the help come from the line. */
 #ifndef REEVE_SETTINGS_H
 #define REEVE_SETTINGS_H
 
