@@ -16,7 +16,7 @@
 #define SECONDS_MAX 31622400                  /* a year, as delay_ms_max */
 #define SEGMENT_BYTES_MAX (UINT32_MAX - 4095) /* offsets in a segment have 32 bits */
 
-/* Types: TEXT is anything; NAME is not empty; FLAG is yes or no; WORD is one of its words; NUMBER is between the two. */
+/* Types: TEXT is anything; NAME is not empty; FLAG is yes or no; WORD is one of its words; NUMBER has a range. */
 /* clang-format off */
 /*    name                type                                    standard           what it is */
 #define SETTING_TABLE(X) \

@@ -65,8 +65,8 @@ const char *spec_type_schema(enum spec_type type);
 /* ---- what the tables fill ---- */
 
 /* What a job can be: its kind, and the function that reads what stands behind the key, once all keys of the job are
- * known (spec_job.c; NULL = the key says it all). The key is the line of spec_job_keys that has the bit GIVEN_…; the order
- * is the one in which they are told to people. */
+ * known (spec_job.c; NULL = the key says it all). The key is the line of spec_job_keys that has the bit GIVEN_…; the
+ * order is the one in which they are told to people. */
 /* clang-format off */
 /*    bit       kind          reads it */
 #define SPEC_KIND_TABLE(X)                        \
