@@ -78,7 +78,7 @@ static char names[ITEMS][16];
 static void submit_one_flow(int passes) {
     static struct wire_job jobs[ITEMS];
     static uint32_t parents[ITEMS];
-    struct wire_options options = {.kind = WIRE_JOB_NOOP, .demand.pool = SLICE("default")};
+    struct wire_options options = {.kind = JOB_NOOP, .demand.pool = SLICE("default")};
     for (uint32_t i = 0; i < ITEMS; i++) {
         parents[i] = i ? i - 1 : 0;
         jobs[i] = (struct wire_job){.name = slice_str(names[i]), .body = slice_of(body, sizeof body)};
@@ -91,7 +91,7 @@ static void submit_one_flow(int passes) {
 static void submit_many_flows(int passes) {
     static struct wire_flow flows[ITEMS];
     static struct wire_job job;
-    static struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    static struct wire_options options = {.kind = JOB_NOOP};
     job = (struct wire_job){.name = SLICE("main"), .body = slice_of(body, sizeof body)};
     for (uint32_t i = 0; i < ITEMS; i++)
         flows[i] = (struct wire_flow){.key = slice_str(names[i]), .part = {{&options, 1}, {&job, 1}, false}};
@@ -104,7 +104,7 @@ static void assign_many(int passes) {
         all[i] = (struct wire_assignment){.attempt = {0, 1000 + i, i, 1},
                                           .fence = 100000 + i,
                                           .job = slice_str(names[i]),
-                                          .kind = WIRE_JOB_NOOP,
+                                          .kind = JOB_NOOP,
                                           .body = slice_of(body, sizeof body)};
     measure(&(struct sample){"assignments", WIRE_ASSIGN, &(struct wire_assign){7, {all, ITEMS}}}, passes);
 }

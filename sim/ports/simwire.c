@@ -123,47 +123,11 @@ static void demand_of(struct arena *a, const struct demand *d, struct wire_deman
 }
 
 static void options_of(struct arena *a, const struct options *o, struct wire_options *ret) {
-    *ret = (struct wire_options){.kind = o->kind,
-                                 .priority = (int64_t)o->priority - PRIORITY_NORMAL,
-                                 .attempts_max = o->retries + 1,
-                                 .backoff_base_ms = o->backoff_base_ms,
-                                 .backoff_cap_ms = o->backoff_cap_ms,
-                                 .backoff_jitter_ms = o->backoff_jitter_ms,
-                                 .on_upstream = o->on_upstream,
-                                 .exclusive = o->exclusive,
-                                 .delay_from_submit = o->delay_from_submit,
-                                 .delay_ms = o->delay_ms,
-                                 .not_before_ms = o->not_before_ms,
-                                 .deadline_ms = o->deadline_ms,
-                                 .start_within_ms = o->start_within_ms,
-                                 .dispatch_timeout_ms = o->dispatch_timeout_ms,
-                                 .run_timeout_ms = o->run_timeout_ms,
-                                 .preferred_worker = o->preferred_worker,
-                                 .preferred_pool = o->preferred_pool,
-                                 .affinity = o->affinity,
-                                 .prefer_ms = o->prefer_ms,
-                                 .gates = o->gates,
-                                 .approval_ms = o->approval_ms,
-                                 .quorum = o->quorum,
-                                 .four_eyes = o->four_eyes,
-                                 .policy_open = o->policy_open,
-                                 .approval_role = o->approval_role,
-                                 .fatal_exits = o->fatal_exits,
-                                 .max_parallel = o->max_parallel,
-                                 .fail_fast = o->fail_fast,
-                                 .allow_count = o->allow_count,
-                                 .allow_percent = o->allow_percent,
-                                 .restart_base_ms = o->restart_base_ms,
-                                 .restart_cap_ms = o->restart_cap_ms,
-                                 .restart_reset_ms = o->restart_reset_ms,
-                                 .healthy_within_ms = o->healthy_within_ms,
-                                 .stop_within_ms = o->stop_within_ms,
-                                 .cache_ms = o->cache_ms,
-                                 .calls = o->calls,
-                                 .poll_ms = o->poll_ms,
-                                 .poll_cap_ms = o->poll_cap_ms,
-                                 .token_rights = o->token_rights,
-                                 .free_losses = o->free_losses};
+    *ret = (struct wire_options){
+        .kind = o->kind, .priority = (int64_t)o->priority - PRIORITY_NORMAL, .attempts_max = o->retries + 1};
+#define X(name, type, journal, wire, standard, wait, text) ret->name = o->name;
+    JOB_OPTION_TABLE(X)
+#undef X
     demand_of(a, &o->demand, &ret->demand);
 }
 

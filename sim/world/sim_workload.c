@@ -378,7 +378,7 @@ static void spoil(struct rng *r, struct arena *arena, const struct cmd_jobs *job
 }
 
 static bool runs_on_a_worker(const struct options *o) {
-    return o->kind != JOB_BARRIER && o->kind != JOB_GATE && o->kind != JOB_EXTERNAL;
+    return job_kind_of(o->kind)->ends != JOB_ENDS_IN_APPLY;
 }
 
 /* Half of the external jobs, and some others in place of a command, have attempts: one that begins something, and

@@ -210,11 +210,11 @@ static enum err argv_make(struct agent *a, struct attempt *t, const struct wire_
     enum err e = ERR_OK;
     bool is_script = w->run.script.len > 0 || w->run.script_hash.len > 0;
     if (w->run.handler.len > 0) return handler_make(a, w, why);
-    if (kind == WIRE_JOB_ARCHIVE || (kind == WIRE_JOB_SERVICE && w->run.is_archive)) {
+    if (kind == JOB_ARCHIVE || (kind == JOB_SERVICE && w->run.is_archive)) {
         e = archive_make(a, t, &w->run, argv, &count, why);
-    } else if (kind == WIRE_JOB_SCRIPT || (kind == WIRE_JOB_SERVICE && is_script)) {
+    } else if (kind == JOB_SCRIPT || (kind == JOB_SERVICE && is_script)) {
         e = script_make(a, t, order->tenant, w, argv, &count, why);
-    } else if (kind == WIRE_JOB_HTTP) {
+    } else if (kind == JOB_HTTP) {
         e = request_make(a, t, &w->run, argv, &count, why);
     } else if (w->run.shell.len > 0) {
         argv[count++] = "/bin/sh";

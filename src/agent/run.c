@@ -276,8 +276,8 @@ static void finish_inside(struct agent *a, struct attempt *t) {
 
 static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const struct wire_run *run) {
     t->phase = WIRE_HELD_RUNNING;
-    if (kind == WIRE_JOB_FAIL) t->fail_code = run->exit_code != 0 ? run->exit_code : 1;
-    if (kind == WIRE_JOB_NOOP || run->sleep_ms <= 0) {
+    if (kind == JOB_FAIL) t->fail_code = run->exit_code != 0 ? run->exit_code : 1;
+    if (kind == JOB_NOOP || run->sleep_ms <= 0) {
         finish_inside(a, t);
         return;
     }
@@ -289,7 +289,7 @@ static void run_inside(struct agent *a, struct attempt *t, uint8_t kind, const s
 static enum err run_process(struct agent *a, struct attempt *t, const struct wire_assignment *order,
                             struct job_setup *w, struct why *why) {
     struct proc_handler handler = {on_output, on_stdin_ready, on_ended, a};
-    if (order->kind == WIRE_JOB_SERVICE && !service_health_begin(a, t, &w->run))
+    if (order->kind == JOB_SERVICE && !service_health_begin(a, t, &w->run))
         return why_set(why, ERR_BUSY, "no port of this machine is free");
     enum err e = job_setup_make(a, t, order, w, why);
     if (e != ERR_OK) return e;
@@ -332,7 +332,7 @@ static void start(struct agent *a, struct attempt *t, const struct wire_assignme
     struct why why = {{0}};
     t->is_waiting = (t->is_exclusive && agent_now_ms(a) >= a->lease_until_ms) || !has_gpus(a, t, order);
     t->limits = joblimits_of(&a->o.ceilings, order, &w->run);
-    bool again = w->run.artifacts.count > 0 || order->kind == WIRE_JOB_SERVICE; /* it is read again later */
+    bool again = w->run.artifacts.count > 0 || order->kind == JOB_SERVICE; /* it is read again later */
     if (t->is_waiting || again) order_keep(a, t, order);
     if (t->is_waiting) return;
     if (run_process(a, t, order, w, &why) != ERR_OK) {
@@ -388,21 +388,12 @@ static void begin(struct agent *a, struct attempt *t, const struct wire_assignme
     struct why why = {{0}};
     t->started_ms = agent_wall_ms(a);
     t->grace_ms = w->run.kill_grace_ms != 0 ? w->run.kill_grace_ms : (uint32_t)a->o.limits.kill_grace_ms;
-    switch ((enum wire_job_kind)order->kind) {
-    case WIRE_JOB_NOOP:
-    case WIRE_JOB_SLEEP:
-    case WIRE_JOB_FAIL: run_inside(a, t, order->kind, &w->run); break;
-    case WIRE_JOB_COMMAND:
-    case WIRE_JOB_SERVICE:
-    case WIRE_JOB_SCRIPT:
-    case WIRE_JOB_HTTP:
-    case WIRE_JOB_ARCHIVE: prepare(a, t, order, w); break;
-    case WIRE_JOB_GATE:
-    case WIRE_JOB_BARRIER:
-    case WIRE_JOB_EXTERNAL:
-    case WIRE_JOB_KIND_COUNT:
-        (void)why_set(&why, ERR_UNSUPPORTED, "this worker does not run jobs of kind `%s`",
-                      wire_job_kind_words[order->kind]);
+    switch ((enum job_runs)job_kind_of(order->kind)->runs) {
+    case JOB_RUNS_INSIDE: run_inside(a, t, order->kind, &w->run); break;
+    case JOB_RUNS_HELPER:
+    case JOB_RUNS_PROGRAM: prepare(a, t, order, w); break;
+    case JOB_RUNS_NOTHING:
+        (void)why_set(&why, ERR_UNSUPPORTED, "this worker does not run jobs of kind `%s`", job_kind_words[order->kind]);
         refuse(a, t, why.text);
     }
 }
@@ -416,11 +407,11 @@ void run_assign(struct agent *a, const struct wire_assignment *order) {
     uint64_t cap =
         e == ERR_OK && w->run.log_bytes_max != 0 ? w->run.log_bytes_max : (uint64_t)a->o.limits.log_bytes_max;
     /* Nobody waits for the end of a service to read the tail of its log: the server, with its own cap, gets it all. */
-    if (order->kind == WIRE_JOB_SERVICE) cap = 0;
+    if (order->kind == JOB_SERVICE) cap = 0;
     struct attempt *t = attempts_new(&a->attempts, &order->attempt, order->job, cap);
     if (t == NULL) return; /* far above our credit: the server will find that we do not hold it */
     t->is_exclusive = order->exclusive;
-    t->is_http = order->kind == WIRE_JOB_HTTP;
+    t->is_http = order->kind == JOB_HTTP;
     if (e == ERR_OK && order->refusal.len > 0) e = why_set(&why, ERR_INVALID, "%.*s", SLICE_FMT(order->refusal));
     if (e == ERR_OK)
         begin(a, t, order, w);

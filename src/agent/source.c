@@ -31,7 +31,7 @@ const struct proc_source *source_make(struct agent *a, const struct attempt *t, 
                                       const struct job_setup *w) {
     const struct wire_run *run = &w->run;
     const struct wire_arg *args = run->argv.at;
-    bool is_service = order->kind == WIRE_JOB_SERVICE, is_archive = order->kind == WIRE_JOB_ARCHIVE || run->is_archive;
+    bool is_service = order->kind == JOB_SERVICE, is_archive = order->kind == JOB_ARCHIVE || run->is_archive;
     if (run->script.len == 0 && run->script_hash.len == 0) return NULL;
     struct proc_source *s = ARENA_NEW(&a->arena, struct proc_source);
     const char **list = ARENA_ARRAY(&a->arena, const char *, run->argv.count + 1);

@@ -40,7 +40,7 @@
 PART_TABLE(X)
 #undef X
 
-enum slot {
+enum part_slot {
 #define X(name) SLOT_##name,
     PART_TABLE(X)
 #undef X

@@ -115,7 +115,7 @@ static void flow_make(const struct crash_client *k, uint64_t number, struct aren
     uint32_t count = crash_jobs(c, number);
     struct wire_options *options = ARENA_NEW(arena, struct wire_options);
     struct wire_job *jobs = ARENA_ARRAY(arena, struct wire_job, 3);
-    *options = (struct wire_options){.kind = work || late ? WIRE_JOB_COMMAND : WIRE_JOB_NOOP,
+    *options = (struct wire_options){.kind = work || late ? JOB_COMMAND : JOB_NOOP,
                                      .attempts_max = crash_attempts(c, number),
                                      .backoff_base_ms = 1,
                                      .backoff_cap_ms = 1,

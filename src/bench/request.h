@@ -15,7 +15,7 @@ enum request_shape {
 };
 
 struct request_job {
-    uint8_t kind;      /* enum wire_job_kind */
+    uint8_t kind;      /* enum job_kind */
     struct slice body; /* of every job */
 };
 

@@ -126,7 +126,7 @@ static enum err rounds_of(struct bench *b, struct fairness *f, const struct buf 
 
 enum err w11_fair(struct bench *b, struct why *why) {
     static struct fairness f;
-    const struct request_job noop = {.kind = WIRE_JOB_NOOP};
+    const struct request_job noop = {.kind = JOB_NOOP};
     struct fair_series p99 = {0};
     struct buf request;
     f = (struct fairness){.flows = bench_size(b, bench_with(b)->jobs / FLOW_JOBS)};

@@ -58,7 +58,7 @@ static enum err apply_floor(struct bench *b, struct lab *l, struct why *why) {
     enum err e = load_open(&load, l->address, 1, l->admin, b->build, why);
     if (e != ERR_OK) return e;
     buf_init(&request, REQUEST_BYTES_MAX);
-    request_flow(&request, APPLIED_FLOW_JOBS, REQUEST_FLAT, &(struct request_job){WIRE_JOB_NOOP, request_spec()});
+    request_flow(&request, APPLIED_FLOW_JOBS, REQUEST_FLAT, &(struct request_job){JOB_NOOP, request_spec()});
     struct load_plan plan = {.request = &request, .answer = WIRE_SUBMITTED, .flight = 4, .answers_max = flows};
     e = load_run(&load, &plan, &answers, &took, why);
     buf_fini(&request);

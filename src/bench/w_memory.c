@@ -24,7 +24,7 @@ enum queued { QUEUED_IN_FLOWS, QUEUED_ALONE, QUEUED_WITH_KEY };
 /* A request with keys is another one each time. */
 static enum err queue(struct lab *l, enum queued how, uint64_t batches, struct why *why) {
     const struct workload_settings *with = bench_with(l->bench);
-    const struct request_job job = {WIRE_JOB_NOOP, request_spec()};
+    const struct request_job job = {JOB_NOOP, request_spec()};
     const uint32_t each = with->jobs_per_request;
     struct load_conns load;
     struct buf request;

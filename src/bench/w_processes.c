@@ -36,7 +36,7 @@ static void request_make(struct processes *w) {
     buf_init(&body, 4096);
     tlv_encode(&wire_run_desc, &run, &body);
     buf_init(&w->request, REQUEST_BYTES_MAX);
-    request_flow(&w->request, w->count, REQUEST_FLAT, &(struct request_job){WIRE_JOB_COMMAND, buf_slice(&body)});
+    request_flow(&w->request, w->count, REQUEST_FLAT, &(struct request_job){JOB_COMMAND, buf_slice(&body)});
     buf_fini(&body);
 }
 

@@ -101,7 +101,7 @@ static enum err shape_run(struct bench *b, struct buf *request, uint64_t batches
 }
 
 enum err w9_restart(struct bench *b, struct why *why) {
-    const struct request_job job = {WIRE_JOB_NOOP, request_spec()};
+    const struct request_job job = {JOB_NOOP, request_spec()};
     uint32_t each = bench_with(b)->jobs_per_request;
     uint64_t batches = bench_size(b, bench_with(b)->jobs / each);
     struct buf request;

@@ -11,7 +11,7 @@
 #define DRAIN_FLOWS_MAX 500u
 #define DRAIN_FLOW_JOBS 1000u
 
-static const struct request_job noop = {.kind = WIRE_JOB_NOOP};
+static const struct request_job noop = {.kind = JOB_NOOP};
 
 static enum err workers_start(struct lab *l, struct why *why) {
     const struct workload_settings *with = bench_with(l->bench);

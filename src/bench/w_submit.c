@@ -11,7 +11,7 @@
 
 enum err submits_open(struct submits *w, const char *dir, struct why *why) {
     buf_init(&w->request, REQUEST_BYTES_MAX);
-    request_singles(&w->request, 1, 0, &(struct request_job){WIRE_JOB_NOOP, request_spec()});
+    request_singles(&w->request, 1, 0, &(struct request_job){JOB_NOOP, request_spec()});
     enum err e = floor_server_start(&w->floor, dir, ANSWER_BYTES, why);
     if (e == ERR_OK) e = load_open(&w->floor_load, w->floor.address, w->connections, NULL, "", why);
     w->has_floor_load = e == ERR_OK;
@@ -111,7 +111,7 @@ static enum err batches(struct lab *l, struct absolute *w, struct why *why) {
 enum err w3_submit_batches(struct bench *b, struct why *why) {
     uint32_t each = bench_with(b)->jobs_per_request;
     uint64_t count = bench_size(b, bench_with(b)->jobs / each);
-    const struct request_job job = {WIRE_JOB_NOOP, request_spec()};
+    const struct request_job job = {JOB_NOOP, request_spec()};
     struct absolute w = {.run = batches, .jobs = count * each, .flows = count * each};
     absolute_init(&w);
     request_singles(&w.request, each, 0, &job);

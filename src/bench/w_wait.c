@@ -71,7 +71,7 @@ static bool has_success(const struct wire_events *m) {
 }
 
 enum err wait_trip(struct client *c, struct why *why) {
-    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    struct wire_options options = {.kind = JOB_NOOP};
     struct wire_job job = {.name = SLICE("main")};
     struct wire_flow flow = {.name = SLICE("bench"), .part = {{&options, 1}, {&job, 1}, false}};
     struct wire_submit m = {{&flow, 1}};

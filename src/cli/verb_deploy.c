@@ -88,7 +88,7 @@ static enum err program_read(struct cli *c, struct wire_flow *ret) {
     const char *value;
     for (int i = 1; i < c->arg_count; i++) args[run.argv.count++].text = slice_str(c->args[i]);
     run.argv.at = args;
-    o->kind = WIRE_JOB_SERVICE;
+    o->kind = JOB_SERVICE;
     o->demand.pool = cli_flag_text(c, "pool");
     o->demand.capabilities.at = names;
     for (uint32_t at = 0; (value = cli_flag_next(c, "requires", &at)) != NULL;)

@@ -37,7 +37,7 @@ static enum err read_archive(struct cli *c, const char *path, struct wire_option
         if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry is for --archive");
         return c->arg_count > 0 ? ERR_OK : cli_refuse(c, ERR_INVALID, "a command is missing");
     }
-    o->kind = WIRE_JOB_ARCHIVE;
+    o->kind = JOB_ARCHIVE;
     run->script_name = base_name(path);
     run->entry = cli_flag_text(c, "entry");
     enum err e = file_read(c, path, STDIN_BYTES_MAX, &bytes);
@@ -79,7 +79,7 @@ static enum err sandbox_of(struct cli *c, struct wire_run *run, struct wire_opti
 }
 
 static enum err submit(struct cli *c, struct slice *ret_job) {
-    struct wire_options options = {.kind = WIRE_JOB_COMMAND};
+    struct wire_options options = {.kind = JOB_COMMAND};
     struct wire_run run = {0};
     struct wire_arg *args = ARENA_ARRAY(&c->arena, struct wire_arg, c->arg_count + 1);
     const char *archive = cli_flag(c, "archive");

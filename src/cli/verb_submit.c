@@ -181,7 +181,7 @@ static void dry_job(struct cli *c, const struct wire_flow *flow, const struct wi
     json_key(j, "name");
     json_text(j, job->name);
     json_key(j, "kind");
-    json_str(j, wire_job_kind_words[options[job->options].kind]);
+    json_str(j, job_kind_words[options[job->options].kind]);
     json_key(j, "needs");
     json_array(j);
     for (uint32_t i = 0; i < job->parents.count; i++) json_text(j, jobs[job->parents.at[i]].name);

@@ -260,7 +260,7 @@ static void script_add(struct pipeline_making *m, const struct pipeline_step *s)
                            .script_name = s->file,
                            .env = {env, 1},
                            .labels = label_of(m->arena, s->titan_id)};
-    struct wire_options o = {.kind = WIRE_JOB_SCRIPT,
+    struct wire_options o = {.kind = JOB_SCRIPT,
                              .priority = s->priority - 1,
                              .delay_ms = s->delay_ms,
                              .affinity = s->affinity,
@@ -277,7 +277,7 @@ static void script_add(struct pipeline_making *m, const struct pipeline_step *s)
 
 static void gate_add(struct pipeline_making *m, const struct pipeline_step *s) {
     struct wire_run run = {.message = s->hitl_message, .labels = label_of(m->arena, s->gate_id)};
-    struct wire_options o = {.kind = WIRE_JOB_GATE, .approval_ms = s->hitl_ms};
+    struct wire_options o = {.kind = JOB_GATE, .approval_ms = s->hitl_ms};
     uint32_t *parent = ARENA_NEW(m->arena, uint32_t);
     *parent = m->count - 1;
     job_add(m, s->gate_name, body_of(m, &run), (struct tlv_u32s){parent, 1}, &o);

@@ -70,7 +70,7 @@ static bool worker_fits(const struct wire_demand *d, const struct wire_worker_vi
 }
 
 static bool needs_worker(const struct wire_options *o) {
-    return o->kind != WIRE_JOB_GATE && o->kind != WIRE_JOB_BARRIER && (o->kind != WIRE_JOB_EXTERNAL || o->calls);
+    return job_kind_of(o->kind)->ends != JOB_ENDS_IN_APPLY || o->calls;
 }
 
 /* ---- what it says ---- */
@@ -79,8 +79,8 @@ static void put_waits(struct tool_call *c, struct json *j, const struct wire_opt
                       uint32_t fit) {
     json_key(j, "waits_for");
     json_array(j);
-    if (o->kind == WIRE_JOB_GATE) json_str(j, "a person who approves it (tool `questions`)");
-    if (o->kind == WIRE_JOB_EXTERNAL) json_str(j, "a word from outside");
+    if (o->kind == JOB_GATE) json_str(j, "a person who approves it (tool `questions`)");
+    if (o->kind == JOB_EXTERNAL) json_str(j, "a word from outside");
     if (run->when.len > 0) json_text(j, tool_call_format(c, "its condition: %.*s", SLICE_FMT(run->when)));
     if (run->foreach.len > 0) json_text(j, tool_call_format(c, "its items: %.*s", SLICE_FMT(run->foreach)));
     if (o->approval_role.len > 0)
@@ -106,7 +106,7 @@ static void put_job(struct tool_call *c, struct json *j, const struct flow_plan 
     for (uint32_t i = 0; i < workers->count; i++) fit += worker_fits(&o->demand, &list[i]);
     json_object(j);
     tool_call_put_text(j, "name", job->name);
-    tool_call_put_str(j, "kind", wire_job_kind_words[o->kind]);
+    tool_call_put_str(j, "kind", job_kind_words[o->kind]);
     json_key(j, "stage");
     json_u64(j, p->stage[at] + 1);
     json_key(j, "needs");

@@ -38,8 +38,7 @@
 #include "titan_session.h"
 
 #define DRAIN_MS_MAX 10000
-#define SEGMENT_BYTES_MIN 131072              /* of a batch twice what a record has beside a submit */
-#define SEGMENT_BYTES_MAX (UINT32_MAX - 4095) /* offsets in it have 32 bits */
+#define SEGMENT_BYTES_MIN 131072 /* of a batch twice what a record has beside a submit */
 
 struct serve {
     struct settings settings;
@@ -107,19 +106,6 @@ static void log_line(void *ctx, enum server_level level, const char *what, const
     json_object_end(&j);
     fprintf(stderr, "%.*s\n", (int)out.len, (const char *)out.at);
     buf_fini(&out);
-}
-
-static enum err log_open(struct serve *v, struct why *why) {
-    const char *level = setting_text(&v->settings, SETTING_log_level);
-    const char *format = setting_text(&v->settings, SETTING_log_format);
-    bool found = false;
-    for (size_t i = 0; i < sizeof level_words / sizeof level_words[0]; i++)
-        if (strcmp(level, level_words[i]) == 0) v->level = (enum server_level)i, found = true;
-    if (!found) return why_set(why, ERR_INVALID, "log_level: %s is none of debug, info, warn, error", level);
-    v->json = strcmp(format, "json") == 0;
-    if (!v->json && strcmp(format, "text") != 0)
-        return why_set(why, ERR_INVALID, "log_format: %s is neither text nor json", format);
-    return ERR_OK;
 }
 
 /* ---- compaction, by a child ---- */
@@ -199,26 +185,19 @@ static void reload(void *ctx, int number) {
 }
 
 static enum err tls_rules(struct serve *v, struct why *why) {
-    static const char *const words[] = {"nobody", "workers", "everyone"};
     const char *require = setting_text(&v->settings, SETTING_tls_require);
     char own[3][SETTING_TEXT_MAX + 16];
     struct ostls_files files;
-    uint32_t i = 0;
-    while (i < 3 && strcmp(require, words[i]) != 0) i++;
-    if (i == 3) return why_set(why, ERR_INVALID, "tls_require: %s is none of nobody, workers, everyone", require);
-    v->certified = (enum server_certified)i;
+    v->certified = (enum server_certified)setting_word(&v->settings, SETTING_tls_require);
     tls_files(v, own, &files);
-    if (i > 0 && (files.cert[0] == 0 || files.ca[0] == 0))
+    if (v->certified > 0 && (files.cert[0] == 0 || files.ca[0] == 0))
         return why_set(why, ERR_INVALID, "tls_require: %s needs tls_cert, and tls_client_ca to check them with",
                        require);
     return ERR_OK;
 }
 
 static enum err check_public(struct serve *v, const char *what, const char *address, struct why *why) {
-    const char *plain = setting_text(&v->settings, SETTING_listen_without_tls);
-    bool insists = strcmp(plain, "yes") == 0;
-    if (!insists && strcmp(plain, "no") != 0)
-        return why_set(why, ERR_INVALID, "listen_without_tls: %s is neither yes nor no", plain);
+    bool insists = setting_is(&v->settings, SETTING_listen_without_tls);
     const char *url = setting_text(&v->settings, SETTING_public_url);
     if (url[0] != 0 && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return why_set(why, ERR_INVALID, "public_url: %s begins neither with http:// nor with https://", url);
@@ -265,23 +244,16 @@ static enum err address_write(const struct serve *v, const char *name, const cha
 /* ---- Orion's interface ---- */
 
 static enum err orion_read(struct serve *v, struct why *why) {
-    static const char *const guests[] = {"nobody", "loopback", "everyone"};
-    const char *who = setting_text(&v->settings, SETTING_orion_guests);
     const char *work = setting_text(&v->settings, SETTING_orion_work_ms);
     long long least = 0, most = 0;
     int used = 0;
-    uint32_t i = 0;
-    while (i < 3 && strcmp(who, guests[i]) != 0) i++;
-    if (setting_text(&v->settings, SETTING_orion_tenant)[0] == 0)
-        return why_set(why, ERR_INVALID, "orion_tenant: a name is missing");
-    if (i == 3) return why_set(why, ERR_INVALID, "orion_guests: %s is none of nobody, loopback, everyone", who);
     if (sscanf(work, "%lld..%lld%n", &least, &most, &used) != 2 || work[used] != 0 || least < 1 || most < least ||
         most > 3600000)
         return why_set(why, ERR_INVALID, "orion_work_ms: a range like 50..199 is expected, not %s", work);
     v->orion = (struct orion_options){.tenant = setting_text(&v->settings, SETTING_orion_tenant),
                                       .listen = setting_text(&v->settings, SETTING_orion_listen),
                                       .origins = setting_text(&v->settings, SETTING_cors_origin),
-                                      .guests = (enum orion_guests)i,
+                                      .guests = (enum orion_guests)setting_word(&v->settings, SETTING_orion_guests),
                                       .work_ms_least = least,
                                       .work_ms_most = most,
                                       .crashed_ms = v->handover.died_ms};
@@ -307,7 +279,6 @@ static enum err orion_listen(struct serve *v, struct why *why) {
 /* ---- Titan's protocol ---- */
 
 #define TITAN_ADDRESS "127.0.0.1:9090" /* where its SDK looks, unless told otherwise */
-#define SECONDS_MAX 31622400           /* a year, as delay_ms_max */
 
 static enum err titan_check(struct why *why, const char *what, const char *speaks, const char *address) {
     if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
@@ -319,28 +290,14 @@ static enum err titan_check(struct why *why, const char *what, const char *speak
 
 static enum err titan_read(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_titan_listen);
-    const char *open = setting_text(&v->settings, SETTING_titan_open);
-    const char *dead = setting_text(&v->settings, SETTING_titan_dead_status);
-    const char *backoff = setting_text(&v->settings, SETTING_titan_retry_backoff);
-    const char *gates = setting_text(&v->settings, SETTING_titan_gates);
-    bool is_open = strcmp(open, "yes") == 0, has_backoff = strcmp(backoff, "yes") == 0;
+    bool is_open = setting_is(&v->settings, SETTING_titan_open);
+    enum err e = ERR_OK;
     v->titan = (struct titan_options){.tenant = setting_text(&v->settings, SETTING_titan_tenant),
-                                      .dead_status = dead,
-                                      .gates = strcmp(gates, "yes") == 0,
-                                      .backoff = has_backoff};
-    enum err e = setting_number(&v->settings, SETTING_titan_dag_seconds, 1, SECONDS_MAX, &v->titan.dag_seconds, why);
-    if (e == ERR_OK)
-        e = setting_number(&v->settings, SETTING_titan_job_seconds, 1, SECONDS_MAX, &v->titan.job_seconds, why);
-    if (e != ERR_OK) return e;
-    if (!is_open && strcmp(open, "no") != 0)
-        return why_set(why, ERR_INVALID, "titan_open: %s is neither yes nor no", open);
-    if (!has_backoff && strcmp(backoff, "no") != 0)
-        return why_set(why, ERR_INVALID, "titan_retry_backoff: %s is neither yes nor no", backoff);
-    if (!v->titan.gates && strcmp(gates, "no") != 0)
-        return why_set(why, ERR_INVALID, "titan_gates: %s is neither yes nor no", gates);
-    if (strcmp(dead, "DEAD") != 0 && strcmp(dead, "FAILED") != 0)
-        return why_set(why, ERR_INVALID, "titan_dead_status: %s is neither DEAD nor FAILED", dead);
-    if (v->titan.tenant[0] == 0) return why_set(why, ERR_INVALID, "titan_tenant: a name is missing");
+                                      .dead_status = setting_text(&v->settings, SETTING_titan_dead_status),
+                                      .gates = setting_is(&v->settings, SETTING_titan_gates),
+                                      .backoff = setting_is(&v->settings, SETTING_titan_retry_backoff),
+                                      .dag_seconds = setting_number(&v->settings, SETTING_titan_dag_seconds),
+                                      .job_seconds = setting_number(&v->settings, SETTING_titan_job_seconds)};
     v->titan.listen = v->titan_address;
     snprintf(v->titan_address, sizeof v->titan_address, "%s", address[0] != 0 ? address : TITAN_ADDRESS);
     v->titan.http_listen = setting_text(&v->settings, SETTING_titan_http_listen);
@@ -384,13 +341,9 @@ static void members_heard(void *ctx, conn_id conn, const char *address, uint8_t 
 
 static enum err resp_read(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_resp_listen);
-    const char *open = setting_text(&v->settings, SETTING_resp_open);
     v->resp.tenant = setting_text(&v->settings, SETTING_resp_tenant);
-    if (v->resp.tenant[0] == 0) return why_set(why, ERR_INVALID, "resp_tenant: a name is missing");
-    if (strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
-        return why_set(why, ERR_INVALID, "resp_open: %s is neither yes nor no", open);
     if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
-    if (strcmp(open, "yes") != 0)
+    if (!setting_is(&v->settings, SETTING_resp_open))
         return why_set(why, ERR_FORBIDDEN,
                        "resp_listen: %s can be reached from other machines, and nobody is asked for a token there: the "
                        "main port speaks RESP with one (who means it says --resp-open yes)",
@@ -538,48 +491,36 @@ static enum err listen_all(struct serve *v, struct why *why) {
 
 /* Where it cannot be opened now it is tried again; only one of a later program keeps the server from starting. */
 static enum err history_open(struct serve *v, struct history **ret, struct why *why) {
-    int64_t days = 0, bytes = 0;
     char dir[SETTING_TEXT_MAX + 32];
-    enum err e = setting_number(&v->settings, SETTING_history_days, 0, 36500, &days, why);
-    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_history_bytes, 0, INT64_MAX, &bytes, why);
-    if (e != ERR_OK) return e;
     snprintf(dir, sizeof dir, "%s/history", setting_text(&v->settings, SETTING_data));
-    struct hstore_options o = {
-        .dir = dir, .days = (uint32_t)days, .bytes_max = (uint64_t)bytes, .wall_ms = osclock()->wall(osclock()).ms};
+    struct hstore_options o = {.dir = dir,
+                               .days = (uint32_t)setting_number(&v->settings, SETTING_history_days),
+                               .bytes_max = (uint64_t)setting_number(&v->settings, SETTING_history_bytes),
+                               .wall_ms = osclock()->wall(osclock()).ms};
     return hstore_open(&o, ret, why);
 }
 
 /* The journal of this server: files in the data directory. */
 static enum err journal_open(struct serve *v, struct journal **ret, struct why *why) {
     struct file_options o;
-    int64_t archive_days = 0, segment_bytes = 0;
-    enum err e = setting_number(&v->settings, SETTING_archive_days, 0, 36500, &archive_days, why);
-    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_segment_bytes, 0, SEGMENT_BYTES_MAX, &segment_bytes, why);
-    if (e == ERR_OK && segment_bytes % 4096 != 0)
+    int64_t segment_bytes = setting_number(&v->settings, SETTING_segment_bytes);
+    enum err e = ERR_OK;
+    if (segment_bytes % 4096 != 0)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
     if (e == ERR_OK && segment_bytes != 0 && segment_bytes < SEGMENT_BYTES_MIN)
         e = why_set(why, ERR_INVALID, "segment_bytes: %lld is less than %d", (long long)segment_bytes,
                     SEGMENT_BYTES_MIN);
     if (e != ERR_OK) return e;
     file_options_default(&o);
-    o.archive_days = v->archive_days = (uint32_t)archive_days;
+    o.archive_days = v->archive_days = (uint32_t)setting_number(&v->settings, SETTING_archive_days);
     if (segment_bytes != 0) o.segment_bytes = (uint64_t)segment_bytes;
     o.locator = setting_text(&v->settings, SETTING_data);
     return file_open(v->disk, osclock(), &o, ret, why);
 }
 
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
-    int64_t shard = 0, compact_bytes = 0;
     struct journal *journal = NULL;
-    enum err e = setting_number(&v->settings, SETTING_shard, 0, UINT32_MAX, &shard, why);
-    if (e == ERR_OK) e = setting_number(&v->settings, SETTING_compact_bytes, 0, INT64_MAX, &compact_bytes, why);
-    const char *open = setting_text(&v->settings, SETTING_metrics_open);
-    if (e == ERR_OK && strcmp(open, "yes") != 0 && strcmp(open, "no") != 0)
-        e = why_set(why, ERR_INVALID, "metrics_open: %s is neither yes nor no", open);
-    const char *may = setting_text(&v->settings, SETTING_may_start_workers);
-    if (e == ERR_OK && strcmp(may, "yes") != 0 && strcmp(may, "no") != 0)
-        e = why_set(why, ERR_INVALID, "may_start_workers: %s is neither yes nor no", may);
-    if (e != ERR_OK) return e;
+    enum err e = ERR_OK;
     bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
     e = osbackground_open(v->loop, &v->aside, why);
     if (e == ERR_OK) e = journal_open(v, &journal, why);
@@ -591,7 +532,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .disk = v->disk,
                                  .replayer = osreplay_replayer(v->recall),
                                  .background = osbackground_port(v->aside),
-                                 .launch = strcmp(may, "yes") == 0 ? launch_worker : NULL,
+                                 .launch = setting_is(&v->settings, SETTING_may_start_workers) ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
                                  .titan_worker = members_heard,
                                  .titan_worker_ctx = v,
@@ -605,14 +546,14 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .log_ctx = v};
     engine_limits_fit(&v->settings.limits, journal->limits.batch_bytes_max);
     struct server_options o = {.limits = v->settings.limits,
-                               .shard = (uint32_t)shard,
-                               .compact_bytes = (uint64_t)compact_bytes,
+                               .shard = (uint32_t)setting_number(&v->settings, SETTING_shard),
+                               .compact_bytes = (uint64_t)setting_number(&v->settings, SETTING_compact_bytes),
                                .build = build,
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),
                                .http_hosts = setting_text(&v->settings, SETTING_http_hosts),
                                .assets = &console_assets,
-                               .metrics_open = strcmp(setting_text(&v->settings, SETTING_metrics_open), "yes") == 0,
+                               .metrics_open = setting_is(&v->settings, SETTING_metrics_open),
                                .at_rest = memory_give_back,
                                .connections_max = v->connections_max,
                                .needs_tls = v->needs_tls,
@@ -629,10 +570,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
 }
 
 static enum err serve(struct serve *v, const char *build, struct why *why) {
-    int64_t connections = 0;
-    enum err e = setting_number(&v->settings, SETTING_connections_max, 1, 100000, &connections, why);
-    v->connections_max = (uint32_t)connections;
-    if (e == ERR_OK) e = osloop_open(v->connections_max, &v->loop, why);
+    v->connections_max = (uint32_t)setting_number(&v->settings, SETTING_connections_max);
+    enum err e = osloop_open(v->connections_max, &v->loop, why);
     if (e == ERR_OK) e = tls_rules(v, why);
     if (e == ERR_OK) e = tls_load(v, why);
     if (e == ERR_OK) e = check_public(v, "listen", setting_text(&v->settings, SETTING_listen), why);
@@ -660,8 +599,10 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
         settings_help(stdout);
         return ERR_OK;
     }
-    if (e == ERR_OK) e = log_open(&v, why);
+    if (e == ERR_OK) e = settings_check(&v.settings, why);
     if (e != ERR_OK) return e;
+    v.level = (enum server_level)setting_word(&v.settings, SETTING_log_level);
+    v.json = setting_word(&v.settings, SETTING_log_format) == 1; /* text, json */
     signal(SIGPIPE, SIG_IGN);
     memory_set();
     e = serve(&v, build, why);

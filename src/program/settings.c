@@ -11,10 +11,22 @@
 #include "json.h"
 #include "panic.h"
 
+#define WORDS_MAX 8u
+
+enum type { TYPE_TEXT, TYPE_NAME, TYPE_WORD, TYPE_NUMBER };
+
 static const struct {
     const char *name, *standard, *text;
+    enum type type;
+    const char *words[WORDS_MAX + 1]; /* of a WORD, up to the first NULL */
+    int64_t least, most;              /* of a NUMBER */
 } table[SETTING_COUNT] = {
-#define X(name, standard, text) {#name, standard, text},
+#define TYPED_TEXT .type = TYPE_TEXT
+#define TYPED_NAME .type = TYPE_NAME
+#define TYPED_WORD(...) .type = TYPE_WORD, .words = {__VA_ARGS__}
+#define TYPED_FLAG TYPED_WORD("yes", "no")
+#define TYPED_NUMBER(least_, most_) .type = TYPE_NUMBER, .least = (least_), .most = (most_)
+#define X(name, type, standard, text) {#name, standard, text, TYPED_##type},
     SETTING_TABLE(X)
 #undef X
 };
@@ -195,16 +207,67 @@ const char *setting_text(const struct settings *s, enum setting_id id) {
     return s->own[id].value;
 }
 
-enum err setting_number(const struct settings *s, enum setting_id id, int64_t least, int64_t most, int64_t *ret,
-                        struct why *why) {
-    int64_t v = 0;
+/* The position of the value among the words, or the number of words. */
+static uint32_t word_find(const struct settings *s, uint32_t id) {
+    uint32_t i = 0;
+    while (table[id].words[i] != NULL && strcmp(table[id].words[i], s->own[id].value) != 0) i++;
+    return i;
+}
+
+static enum err check_word(const struct settings *s, uint32_t id, struct why *why) {
+    const char *const *words = table[id].words, *value = s->own[id].value;
+    char list[128] = "";
+    if (words[word_find(s, id)] != NULL) return ERR_OK;
+    if (words[2] == NULL)
+        return why_set(why, ERR_INVALID, "%s: %s is neither %s nor %s", table[id].name, value, words[0], words[1]);
+    for (uint32_t i = 0; words[i] != NULL; i++) {
+        size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    return why_set(why, ERR_INVALID, "%s: %s is none of %s", table[id].name, value, list);
+}
+
+static enum err check_number(const struct settings *s, uint32_t id, struct why *why) {
+    int64_t v = 0, least = table[id].least, most = table[id].most;
     if (!number_parse(s->own[id].value, &v))
-        return why_set(why, ERR_INVALID, "%s: not a number: %s", s->own[id].name, s->own[id].value);
-    if (v < least || v > most)
-        return why_set(why, ERR_INVALID, "%s: %lld is not between %lld and %lld", s->own[id].name, (long long)v,
-                       (long long)least, (long long)most);
-    *ret = v;
-    return ERR_OK;
+        return why_set(why, ERR_INVALID, "%s: not a number: %s", table[id].name, s->own[id].value);
+    if (v >= least && v <= most) return ERR_OK;
+    return why_set(why, ERR_INVALID, "%s: %lld is not between %lld and %lld", table[id].name, (long long)v,
+                   (long long)least, (long long)most);
+}
+
+static enum err check(const struct settings *s, uint32_t id, struct why *why) {
+    switch (table[id].type) {
+    case TYPE_TEXT: return ERR_OK;
+    case TYPE_NAME:
+        if (s->own[id].value[0] != 0) return ERR_OK;
+        return why_set(why, ERR_INVALID, "%s: a name is missing", table[id].name);
+    case TYPE_WORD: return check_word(s, id, why);
+    case TYPE_NUMBER: return check_number(s, id, why);
+    }
+    PANIC("a setting of no type");
+}
+
+enum err settings_check(const struct settings *s, struct why *why) {
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < SETTING_COUNT; i++) e = check(s, i, why);
+    return e;
+}
+
+bool setting_is(const struct settings *s, enum setting_id id) {
+    return setting_word(s, id) == 0; /* yes, no */
+}
+
+uint32_t setting_word(const struct settings *s, enum setting_id id) {
+    uint32_t i = word_find(s, id);
+    REQUIRE(table[id].type == TYPE_WORD && table[id].words[i] != NULL);
+    return i;
+}
+
+int64_t setting_number(const struct settings *s, enum setting_id id) {
+    int64_t v = 0;
+    REQUIRE(table[id].type == TYPE_NUMBER && number_parse(s->own[id].value, &v));
+    return v;
 }
 
 static int64_t limit_value(const struct settings *s, uint32_t i) {

@@ -55,7 +55,6 @@ static enum err read_poll(struct spec *s, const struct json_node *node, struct s
 enum err spec_external_read(struct spec *s, struct spec_job *job) {
     struct spec_external x = {0};
     const struct json_node *node = job->external;
-    job->o.kind = WIRE_JOB_EXTERNAL;
     if (node->kind != JSON_OBJECT) return spec_template(s, node, "a text, or an object", INTO_TEXT, &job->r.message);
     enum err e = spec_object_read(s, &spec_external_keys, node, 0, &x);
     if (e != ERR_OK) return e;

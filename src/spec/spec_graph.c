@@ -347,7 +347,7 @@ static enum err put_cache(struct spec_graph *g, struct spec_job *job, struct wir
 static enum err put_job(struct spec_graph *g, uint32_t node, const uint32_t *place, struct wire_job *w) {
     struct spec *s = g->s;
     struct edges *edges = &g->edges[node];
-    static const struct wire_options barrier = {.kind = WIRE_JOB_BARRIER};
+    static const struct wire_options barrier = {.kind = JOB_BARRIER};
     for (uint32_t k = 0; k < edges->count; k++) edges->parents[k] = place[edges->parents[k]];
     w->name = node_name(g, node);
     w->parents = (struct tlv_u32s){edges->parents, edges->count};

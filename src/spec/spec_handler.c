@@ -16,7 +16,6 @@ enum err spec_need_capability(struct spec *s, struct spec_job *job, struct slice
 
 enum err spec_handler_read(struct spec *s, struct spec_job *job) {
     struct slice type = job->r.handler, before = SLICE(WIRE_HANDLER_CAPABILITY);
-    job->o.kind = WIRE_JOB_COMMAND;
     if (type.len == 0) return spec_refuse(s, job->at, ERR_INVALID, "`handler` is the name of a type of job");
     if (job->stdin_node != NULL)
         return spec_refuse(s, job->at, ERR_INVALID, "the standard input of a handler is its `payload`");

@@ -1,4 +1,6 @@
 /* spec_job.c: one job of a flow file: what it runs, what it is given, what undoes it. */
+#include <stdio.h>
+
 #include "panic.h"
 #include "spec_impl.h"
 #include "spec_value.h"
@@ -134,7 +136,8 @@ static enum err read_inputs(struct spec *s, struct spec_job *job) {
     if (node->kind != JSON_OBJECT)
         return spec_refuse(s, node->at, ERR_INVALID, "expected an object like `{data.csv: extract/out.csv}`, found %s",
                            json_kind_word(node->kind));
-    if (job->o.kind != WIRE_JOB_COMMAND && job->o.kind != WIRE_JOB_SCRIPT && job->o.kind != WIRE_JOB_ARCHIVE)
+    const struct job_kind_row *kind = job_kind_of(job->o.kind);
+    if (kind->runs != JOB_RUNS_PROGRAM || kind->ends != JOB_ENDS_ON_WORKER)
         return spec_refuse(s, node->at, ERR_INVALID,
                            "only a job with `run`, `script` or `archive` has a directory for inputs");
     if (job->cache != NULL)
@@ -276,47 +279,66 @@ static enum err read_run(struct spec *s, struct spec_job *job) {
                                         : spec_template(s, job->run, "a command", true, &job->r.shell);
 }
 
+static enum err read_http(struct spec *s, struct spec_job *job) {
+    return spec_http_read(s, job->http, &job->r.http);
+}
+
+static enum err read_service(struct spec *s, struct spec_job *job) {
+    enum err e = spec_service_check(s, job);
+    if (e != ERR_OK) return e;
+    job->r.is_archive = job->archive != NULL;
+    return job->run != NULL ? read_run(s, job) : job->r.is_archive ? read_archive(s, job) : read_script(s, job);
+}
+
+static enum err read_noop(struct spec *s, struct spec_job *job) {
+    return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
+}
+
+static enum err read_fail(struct spec *s, struct spec_job *job) {
+    if (job->r.exit_code >= 1 && job->r.exit_code <= 255) return ERR_OK;
+    return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
+}
+
+static const struct {
+    uint8_t kind; /* enum job_kind */
+    enum err (*read)(struct spec *s, struct spec_job *job);
+} kinds[SPEC_KIND_COUNT] = {
+#define X(bit, kind, read) {kind, read},
+    SPEC_KIND_TABLE(X)
+#undef X
+};
+
+static const struct spec_field *kind_key(uint32_t bit) {
+    const struct spec_field *f = spec_job_keys.fields;
+    while (f < spec_job_keys.fields + spec_job_keys.count && f->given != bit) f++;
+    ENSURE(f < spec_job_keys.fields + spec_job_keys.count); /* else it is a kind without a key */
+    return f;
+}
+
+/* Names all keys that may stand there. */
+static enum err refuse_without_kind(struct spec *s, const struct spec_job *job, const char *of, unsigned where) {
+    char names[256] = "";
+    size_t len = 0;
+    for (uint32_t i = 0; i < SPEC_KIND_COUNT; i++) {
+        const struct spec_field *f = kind_key(1u << i);
+        if (!(f->where & where)) continue;
+        int n = snprintf(names + len, sizeof names - len, "%s%s", len > 0 ? ", " : "", f->key);
+        ENSURE(n > 0 && len + (size_t)n < sizeof names);
+        len += (size_t)n;
+    }
+    return spec_refuse(s, job->at, ERR_INVALID, "%s needs one of %s", of, names);
+}
+
 static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
-    uint32_t kind = job->given & GIVEN_KINDS;
-    if (kind == 0)
-        return spec_refuse(s, job->at, ERR_INVALID,
-                           "%s needs one of run, script, archive, http, handler, %snoop, sleep, fail", of,
-                           is_undo ? "" : "service, gate, external, ");
-    if (kind & (kind - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
-    if ((job->given & GIVEN_PAYLOAD) && kind != GIVEN_HANDLER)
+    uint32_t given = job->given & GIVEN_KINDS, kind = 0;
+    if (given == 0) return refuse_without_kind(s, job, of, is_undo ? IN_UNDO : IN_JOB);
+    if (given & (given - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
+    if ((job->given & GIVEN_PAYLOAD) && given != GIVEN_HANDLER)
         return spec_refuse(s, job->at, ERR_INVALID, "`payload` is what a `handler` gets: there is none here");
-    switch ((enum spec_kind_given)kind) {
-    case GIVEN_RUN: job->o.kind = WIRE_JOB_COMMAND; return read_run(s, job);
-    case GIVEN_SCRIPT: job->o.kind = WIRE_JOB_SCRIPT; return read_script(s, job);
-    case GIVEN_ARCHIVE: job->o.kind = WIRE_JOB_ARCHIVE; return read_archive(s, job);
-    case GIVEN_SERVICE: {
-        job->o.kind = WIRE_JOB_SERVICE;
-        enum err e = spec_service_check(s, job);
-        if (e != ERR_OK) return e;
-        job->r.is_archive = job->archive != NULL;
-        return job->run != NULL ? read_run(s, job) : job->r.is_archive ? read_archive(s, job) : read_script(s, job);
-    }
-    case GIVEN_GATE: job->o.kind = WIRE_JOB_GATE; return ERR_OK;
-    case GIVEN_EXTERNAL: return spec_external_read(s, job);
-    case GIVEN_HTTP: job->o.kind = WIRE_JOB_HTTP; return spec_http_read(s, job->http, &job->r.http);
-    case GIVEN_HANDLER: return spec_handler_read(s, job);
-    case GIVEN_NOOP:
-        job->o.kind = WIRE_JOB_NOOP;
-        return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
-    case GIVEN_SLEEP: job->o.kind = WIRE_JOB_SLEEP; return ERR_OK;
-    case GIVEN_FAIL:
-        job->o.kind = WIRE_JOB_FAIL;
-        if (job->r.exit_code >= 1 && job->r.exit_code <= 255) return ERR_OK;
-        return spec_refuse(s, job->at, ERR_INVALID, "`fail` is an exit code between 1 and 255");
-    case GIVEN_KINDS:
-    case GIVEN_FATAL:
-    case GIVEN_PAYLOAD:
-    case GIVEN_APPROVAL:
-    case GIVEN_TOPIC:
-    case GIVEN_POOL: break;
-    }
-    PANIC("a kind without its case");
+    while (given != 1u << kind) kind++;
+    job->o.kind = kinds[kind].kind;
+    return kinds[kind].read != NULL ? kinds[kind].read(s, job) : ERR_OK;
 }
 
 enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job) {
@@ -372,7 +394,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     if (e == ERR_OK) e = read_foreach(s, job);
     if (e == ERR_OK) e = check_limits(s, job);
     if (e == ERR_OK) e = spec_sandbox_read(s, job);
-    if (e == ERR_OK && job->o.kind == WIRE_JOB_SERVICE) e = spec_service_reach(s, job);
+    if (e == ERR_OK && job->o.kind == JOB_SERVICE) e = spec_service_reach(s, job);
     if (e != ERR_OK) return e;
     if (job->when != NULL) e = spec_expression(s, job->when, "when", &job->r.when);
     if (job->when != NULL) job->o.gates |= GATE_BIT(GATE_CONDITION);

@@ -18,7 +18,7 @@ enum spec_type {
     SPEC_SIZE,     /* uint64_t */
     SPEC_MILLI,    /* uint32_t: a number with decimals, thousandths */
     SPEC_PRIORITY, /* int64_t: low, normal, high, or a number relative to normal */
-    SPEC_UPSTREAM, /* uint8_t: enum wire_upstream */
+    SPEC_UPSTREAM, /* uint8_t: enum on_upstream */
     SPEC_RIGHTS,   /* uint8_t: TOKEN_ bits: a word or a list of them */
     SPEC_NAMES,    /* struct tlv_list of wire_name: a text or a list of them */
     SPEC_PAIRS,    /* struct tlv_list of wire_pair: an object of plain values; added to what the defaults have */
@@ -64,25 +64,44 @@ const char *spec_type_schema(enum spec_type type);
 
 /* ---- what the tables fill ---- */
 
-enum spec_kind_given { /* bits of spec_job.given: what the job is, exactly one of them */
-    GIVEN_RUN = 1,
-    GIVEN_SCRIPT = 2,
-    GIVEN_GATE = 4,
-    GIVEN_EXTERNAL = 8,
-    GIVEN_NOOP = 16,
-    GIVEN_SLEEP = 32,
-    GIVEN_FAIL = 64,
-    GIVEN_SERVICE = 1024,
-    GIVEN_ARCHIVE = 1 << 12,
-    GIVEN_HTTP = 1 << 14,
-    GIVEN_HANDLER = 1 << 16,
-    GIVEN_KINDS = 127 | GIVEN_SERVICE | GIVEN_ARCHIVE | GIVEN_HTTP | GIVEN_HANDLER,
-    GIVEN_APPROVAL = 128,
-    GIVEN_TOPIC = 256,
-    GIVEN_POOL = 512,
-    GIVEN_FATAL = 1 << 15,
-    GIVEN_PAYLOAD = 1 << 17,
+/* What a job can be: its kind, and the function that reads what stands behind the key, once all keys of the job are
+ * known (spec_job.c; NULL = the key says it all). The key is the line of spec_job_keys that has the bit GIVEN_…; the
+ * order is the one in which they are told to people. */
+/* clang-format off */
+/*    bit       kind          reads it */
+#define SPEC_KIND_TABLE(X)                        \
+    X(RUN,      JOB_COMMAND,  read_run)           \
+    X(SCRIPT,   JOB_SCRIPT,   read_script)        \
+    X(ARCHIVE,  JOB_ARCHIVE,  read_archive)       \
+    X(HTTP,     JOB_HTTP,     read_http)          \
+    X(HANDLER,  JOB_COMMAND,  spec_handler_read)  \
+    X(SERVICE,  JOB_SERVICE,  read_service)       \
+    X(GATE,     JOB_GATE,     NULL)               \
+    X(EXTERNAL, JOB_EXTERNAL, spec_external_read) \
+    X(NOOP,     JOB_NOOP,     read_noop)          \
+    X(SLEEP,    JOB_SLEEP,    NULL)               \
+    X(FAIL,     JOB_FAIL,     read_fail)
+
+enum spec_kind {
+#define X(bit, kind, read) SPEC_KIND_##bit,
+    SPEC_KIND_TABLE(X)
+#undef X
+    SPEC_KIND_COUNT
 };
+
+enum spec_job_given { /* bits of spec_job.given; of those of its kind, a job has exactly one */
+#define X(bit, kind, read) GIVEN_##bit = 1 << SPEC_KIND_##bit,
+    SPEC_KIND_TABLE(X)
+#undef X
+    GIVEN_KINDS = (1 << SPEC_KIND_COUNT) - 1,
+    GIVEN_APPROVAL = 1 << 24,
+    GIVEN_TOPIC = 1 << 25,
+    GIVEN_POOL = 1 << 26,
+    GIVEN_FATAL = 1 << 27,
+    GIVEN_PAYLOAD = 1 << 28,
+};
+/* clang-format on */
+_Static_assert(GIVEN_KINDS < GIVEN_APPROVAL, "the bits of kinds stand below the others");
 
 struct spec_job { /* also the defaults of all jobs, and a compensation */
     uint32_t given; /* first: the reader sets bits here */

@@ -127,12 +127,11 @@ static enum err read_priority(struct spec *s, const struct json_node *node, int6
 }
 
 static enum err read_upstream(struct spec *s, const struct json_node *node, uint8_t *ret) {
-    static const char *const words[WIRE_UPSTREAM_COUNT] = {"fail", "skip", "run"};
     struct spec_scalar v;
     enum err e = spec_scalar(s, node, "fail, skip or run", &v);
     if (e != ERR_OK) return e;
-    for (uint8_t i = 0; i < WIRE_UPSTREAM_COUNT; i++)
-        if (slice_eq(v.text, slice_str(words[i]))) {
+    for (uint8_t i = 0; i < UPSTREAM_COUNT; i++)
+        if (slice_eq(v.text, slice_str(on_upstream_words[i]))) {
             *ret = i;
             return ERR_OK;
         }

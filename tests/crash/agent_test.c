@@ -52,20 +52,20 @@ static void argv_scripts_and_inner_kinds_run(void **state) {
     struct lab_job jobs[] = {
         {.name = "x", .run = {.argv = {args, 4}}},
         {.name = "sh",
-         .kind = WIRE_JOB_SCRIPT,
+         .kind = JOB_SCRIPT,
          .run = {.script = SLICE("echo $2 $1\n"), .script_name = SLICE("a.sh"), .argv = {script_args, 2}}},
         {.name = "py",
-         .kind = WIRE_JOB_SCRIPT,
+         .kind = JOB_SCRIPT,
          .run = {.script = SLICE("import sys; print(sys.argv[1:])\n"),
                  .script_name = SLICE("a.py"),
                  .argv = {script_args, 2}}},
-        {.name = "bang", .kind = WIRE_JOB_SCRIPT, .run = {.script = SLICE("#!/bin/sh\necho bang\n")}},
-        {.name = "none", .kind = WIRE_JOB_SCRIPT, .run = {.script = SLICE("text"), .script_name = SLICE("a.txt")}},
-        {.name = "noop", .kind = WIRE_JOB_NOOP},
-        {.name = "sleep", .kind = WIRE_JOB_SLEEP, .run = {.sleep_ms = 20}},
-        {.name = "fail", .kind = WIRE_JOB_FAIL, .run = {.exit_code = 9}},
+        {.name = "bang", .kind = JOB_SCRIPT, .run = {.script = SLICE("#!/bin/sh\necho bang\n")}},
+        {.name = "none", .kind = JOB_SCRIPT, .run = {.script = SLICE("text"), .script_name = SLICE("a.txt")}},
+        {.name = "noop", .kind = JOB_NOOP},
+        {.name = "sleep", .kind = JOB_SLEEP, .run = {.sleep_ms = 20}},
+        {.name = "fail", .kind = JOB_FAIL, .run = {.exit_code = 9}},
         {.name = "missing", .run = {.argv = {&(struct wire_arg){SLICE("no-such-program")}, 1}}},
-        {.name = "archive", .kind = WIRE_JOB_ARCHIVE},
+        {.name = "archive", .kind = JOB_ARCHIVE},
     };
     struct slice flow = agentlab_submit(&l, jobs, sizeof jobs / sizeof jobs[0]);
     agentlab_until(&l, flow, "x", "succeeded");
@@ -184,7 +184,7 @@ static void blobs_come_before_the_start_and_go_after_the_end(void **state) {
                                         {SLICE("big"), SLICE("d/big"), false},
                                         {SLICE("no"), SLICE("no"), true}};
     struct lab_job job = {.name = "x",
-                          .kind = WIRE_JOB_SCRIPT,
+                          .kind = JOB_SCRIPT,
                           .run = {.script_hash = script,
                                   .script_name = SLICE("s.sh"),
                                   .stdin_hash = stdin_hash,
@@ -496,7 +496,7 @@ static void many_jobs_run_and_each_is_told_once(void **state) {
     static char names[COUNT][16];
     for (int i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof names[i], "j%d", i);
-        jobs[i] = (struct lab_job){.name = names[i], .kind = i % 20 == 0 ? WIRE_JOB_COMMAND : WIRE_JOB_NOOP};
+        jobs[i] = (struct lab_job){.name = names[i], .kind = i % 20 == 0 ? JOB_COMMAND : JOB_NOOP};
         if (i % 20 == 0) jobs[i].shell = "echo hello";
     }
     char flow[64]; /* outlives the arena of the answers */

@@ -23,6 +23,7 @@ import urllib.request
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GUIDE = "docs/guides/developing.md"
 SECONDS = 120  # for anything
+NICE = 3  # of the server that is started: the setting of a recipe
 
 
 def run(*command, **how):
@@ -140,7 +141,7 @@ class Lab:
             raise
 
     def begin(self):
-        self.start("serve", "--listen", "127.0.0.1:0", "--titan-listen", "127.0.0.1:%d" % self.titan)
+        self.start("serve", "--listen", "127.0.0.1:0", "--titan-listen", "127.0.0.1:%d" % self.titan, "--nice", str(NICE))
         self.until(lambda: os.path.exists(os.path.join(self.data, "address")), "the server does not start")
         self.address, self.token = self.text("address"), self.text("admin.token")
         for name, label in (("spare", "last_resort=yes"), ("usual", "last_resort=no")):
@@ -170,6 +171,17 @@ class Lab:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             return answer.headers.get_content_type(), answer.read()
 
+    def native(self, opcode, body):
+        """Opcode and body of the answer to a request of the native protocol, behind a hello with the admin's token."""
+        host, port = self.address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=SECONDS) as c:
+            stream = c.makefile("rb")
+            for number, (op, message) in enumerate([(1, bytes([2, 2, 4, 2, 11]) + text(self.token)), (opcode, body)], 1):
+                c.sendall(struct.pack(">BBBBIII", 2, op, 0, 0, number, 0, len(message)) + message)
+                head = struct.unpack(">BBBBIII", stream.read(16))
+                answer = stream.read(head[6])
+            return head[1], answer
+
     def ask(self, opcode, text):
         with socket.create_connection(("127.0.0.1", self.titan), timeout=SECONDS) as c:
             c.sendall(struct.pack(">BBBBI", 1, opcode, 0, 0, len(text)) + text.encode())
@@ -187,6 +199,12 @@ class Lab:
         self.log.close()
 
 
+def text(words):
+    """A length below 128 and the bytes, as in a field of a message."""
+    assert len(words) < 128
+    return bytes([len(words)]) + words.encode()
+
+
 def submit(lab, text):
     return lab.cli("submit", "-", "--wait", input=text).split()[0]
 
@@ -194,6 +212,27 @@ def submit(lab, text):
 def a_kind_of_job(lab, tree):
     flow = submit(lab, json.dumps({"jobs": {"a": {"python": "print(6 * 7)"}}}))
     assert lab.cli("logs", flow + "/a").strip() == "42"
+
+
+def an_option_of_a_job(lab, tree):
+    job = {"run": "exit 3", "retries": 0}
+    submit(lab, json.dumps({"jobs": {"a": dict(job, good_exit_codes=[3, 4])}}))  # else it is a failure of the command
+    got = subprocess.run([lab.program, "submit", "-", "--wait"], input=json.dumps({"jobs": {"a": job}}), text=True,
+                         env=dict(os.environ, REEVE_DATA=lab.data), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert got.returncode != 0, "exit code 3 is a success also where nothing says so"
+
+
+def a_setting(lab, tree):
+    same(os.getpriority(os.PRIO_PROCESS, lab.processes[0].pid), NICE)
+    assert re.search(r"^nice +7 +flag$", lab.cli("config", "--nice", "7"), re.M)
+    assert re.search(r"^  --nice +how far .* \(0\)$", lab.cli("serve", "--help"), re.M)
+    got = subprocess.run([lab.program, "serve", "--data", lab.data, "--nice", "20"], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
+    assert "nice: 20 is not between 0 and 19" in got.stdout, got.stdout
+
+
+def a_request(lab, tree):
+    same(lab.native(207, b"\x03" + text("is there anybody")), (208, b"\x03" + text("is there anybody")))
 
 
 def an_opcode_of_titans(lab, tree):
@@ -229,7 +268,8 @@ def a_verb(lab, tree):
     assert lab.cli("ping").endswith(" answers\n")
 
 
-CHECKS = {"A kind of job": a_kind_of_job, "An opcode of Titan's": an_opcode_of_titans,
+CHECKS = {"A kind of job": a_kind_of_job, "An option of a job": an_option_of_a_job, "A setting": a_setting,
+          "A request": a_request, "An opcode of Titan's": an_opcode_of_titans,
           "A page of the console": a_page_of_the_console, "A rule of placement": a_rule_of_placement,
           "A metric": a_metric, "A verb": a_verb}
 

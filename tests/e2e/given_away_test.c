@@ -51,7 +51,7 @@ static struct wire_attempt assigned(struct wireclient *w) {
 static struct wire_attempt give(struct wireclient *w) {
     struct wireclient c;
     wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
-    struct wire_options options = {.kind = WIRE_JOB_COMMAND,
+    struct wire_options options = {.kind = JOB_COMMAND,
                                    .attempts_max = 2,
                                    .backoff_base_ms = 1,
                                    .backoff_cap_ms = 1,

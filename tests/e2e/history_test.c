@@ -41,7 +41,7 @@ static void restart(struct wireclient *c) {
 
 /* Flows that are over at once: `count` of them, with a label by their number. */
 static void submit_many(struct wireclient *c, const char *name, uint32_t count) {
-    struct wire_options options = {.kind = WIRE_JOB_BARRIER};
+    struct wire_options options = {.kind = JOB_BARRIER};
     struct wire_job jobs[] = {{.name = SLICE("first")}, {.name = SLICE("second")}};
     for (uint32_t i = 0; i < count; i++) {
         struct wire_pair label = {SLICE("odd"), slice_str(i % 2 ? "yes" : "no")};
@@ -101,7 +101,7 @@ static void flows_that_left_memory_are_listed_and_found(void **state) {
     open_admin(&c);
     submit_many(&c, "nightly-load", 120);
     until(&c, "flows", 0);                                 /* in memory */
-    struct wire_options options = {.kind = WIRE_JOB_NOOP}; /* nobody runs it */
+    struct wire_options options = {.kind = JOB_NOOP};      /* nobody runs it */
     struct wire_job job = {.name = SLICE("waits")};
     struct wire_flow flow = {.name = SLICE("nightly-more"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&flow, 1}};
@@ -148,8 +148,7 @@ static void pages_go_on_while_flows_come_and_leave(void **state) {
 static void run_one(struct wireclient *c, char flow[40]) {
     struct wireclient w;
     struct wiregot got;
-    struct wire_options options = {
-        .kind = WIRE_JOB_COMMAND, .attempts_max = 2, .backoff_base_ms = 1, .backoff_cap_ms = 1};
+    struct wire_options options = {.kind = JOB_COMMAND, .attempts_max = 2, .backoff_base_ms = 1, .backoff_cap_ms = 1};
     struct wire_job job = {.name = SLICE("train")};
     struct wire_flow f = {.name = SLICE("model"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&f, 1}};

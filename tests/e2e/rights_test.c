@@ -600,7 +600,7 @@ static void a_verdict_answers_what_people_are_asked(void **state) {
     struct wireclient c;
     for (size_t i = 0; i < sizeof gates / sizeof gates[0]; i++) {
         char job[96];
-        struct wire_options options = {.kind = WIRE_JOB_NOOP, .gates = (uint8_t)(1u << gates[i])};
+        struct wire_options options = {.kind = JOB_NOOP, .gates = (uint8_t)(1u << gates[i])};
         struct wire_job one = {.name = SLICE("a")};
         struct wire_flow flow = {.part = {.options = {&options, 1}, .jobs = {&one, 1}}};
         struct wire_submit submit = {.flows = {&flow, 1}};

@@ -32,7 +32,7 @@ static void open_admin(struct wireclient *c) {
 /* ---- flows ---- */
 
 static uint32_t send_noop(struct wireclient *c, struct slice name, struct slice key) {
-    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    struct wire_options options = {.kind = JOB_NOOP};
     struct wire_job job = {.name = SLICE("only")};
     struct wire_flow flow = {.name = name, .key = key, .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&flow, 1}};
@@ -175,7 +175,7 @@ static void questions_that_have_no_answer_are_refused(void **state) {
         struct buf body;
         buf_init(&body, 1 << 16);
         tlv_encode(&wire_run_desc, &bad[i].run, &body);
-        struct wire_options options = {.kind = WIRE_JOB_COMMAND, .gates = bad[i].gates};
+        struct wire_options options = {.kind = JOB_COMMAND, .gates = bad[i].gates};
         struct wire_job job = {.name = SLICE("a"), .body = buf_slice(&body)};
         struct wire_flow flow = {.part = {.options = {&options, 1}, .jobs = {&job, 1}}};
         struct wire_submit m = {.flows = {&flow, 1}};
@@ -287,7 +287,7 @@ static void a_worker_runs_a_chain_with_results_and_logs(void **state) {
     (void)state;
     struct wireclient c, w;
     open_admin(&c);
-    struct wire_options options = {.kind = WIRE_JOB_COMMAND};
+    struct wire_options options = {.kind = JOB_COMMAND};
     uint32_t parent = 0;
     struct wire_job jobs[2] = {{.name = SLICE("first"), .body = SLICE("x")},
                                {.name = SLICE("second"), .parents = {&parent, 1}}};
@@ -882,7 +882,7 @@ static void the_journal_is_folded_while_it_grows(void **state) {
     for (int i = 0; flags[i] != NULL; i++) server.flags[i] = flags[i];
     realserver_start(&server);
     open_admin(&c);
-    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    struct wire_options options = {.kind = JOB_NOOP};
     static uint8_t body[60000];
     struct wire_job job = {.name = SLICE("big"), .body = slice_of(body, sizeof body)};
     struct wire_flow flow = {.name = SLICE("folded"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
@@ -907,7 +907,7 @@ static void what_no_segment_holds_is_refused(void **state) {
     enum { JOBS = 30 };
     static uint8_t body[60000];
     static char names[JOBS][8];
-    struct wire_options options = {.kind = WIRE_JOB_NOOP};
+    struct wire_options options = {.kind = JOB_NOOP};
     struct wire_job jobs[JOBS];
     struct wireclient c;
     realserver_kill(&server);

@@ -81,6 +81,33 @@ static void a_wrong_setting_is_refused_with_its_place(void **state) {
     }
 }
 
+static void a_value_of_another_type_keeps_the_server_from_starting(void **state) {
+    (void)state;
+    static const struct {
+        const char *flags, *expected;
+    } wrong[] = {
+        {"--metrics-open maybe", "metrics_open: maybe is neither yes nor no"},
+        {"--titan-dead-status GONE", "titan_dead_status: GONE is neither DEAD nor FAILED"},
+        {"--log-level loud", "log_level: loud is none of debug, info, warn, error"},
+        {"--tls-require nobody,", "tls_require: nobody, is none of nobody, workers, everyone"},
+        {"--history-days soon", "history_days: not a number: soon"},
+        {"--shard -1", "shard: -1 is not between 0 and 4294967295"},
+        {"--connections-max 0", "connections_max: 0 is not between 1 and 100000"},
+        {"--resp-tenant=", "resp_tenant: a name is missing"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct realserver s;
+        char args[256];
+        realserver_make(&s);
+        snprintf(args, sizeof args, "serve --data %s --listen 127.0.0.1:0 %s", s.data, wrong[i].flags);
+        assert_int_not_equal(run("timeout 20", args), 0);
+        if (strstr(output, wrong[i].expected) == NULL) fail_msg("not said: %s\n%s", wrong[i].expected, output);
+        snprintf(args, sizeof args, "config --data %s %s", s.data, wrong[i].flags);
+        assert_int_equal(run("", args), 0); /* it shows what was set, also where no server would start */
+        realserver_remove(&s);
+    }
+}
+
 static void an_empty_file_sets_nothing(void **state) {
     (void)state;
     struct realserver s;
@@ -139,6 +166,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flag_beats_environment_beats_file_beats_standard),
         cmocka_unit_test(a_wrong_setting_is_refused_with_its_place),
+        cmocka_unit_test(a_value_of_another_type_keeps_the_server_from_starting),
         cmocka_unit_test(an_empty_file_sets_nothing),
         cmocka_unit_test(a_server_does_not_listen_to_the_world),
         cmocka_unit_test(a_second_server_is_kept_out),

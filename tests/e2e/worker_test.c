@@ -123,7 +123,7 @@ static void it_runs_what_it_offers_with_what_it_passes_on(void **state) {
 
 static struct slice submit_for(struct wireclient *c, uint64_t licences) {
     struct wire_amount amount = {SLICE("licences"), licences};
-    struct wire_options options = {.kind = WIRE_JOB_NOOP, .demand = {.resources = {&amount, 1}}};
+    struct wire_options options = {.kind = JOB_NOOP, .demand = {.resources = {&amount, 1}}};
     struct wire_job job = {.name = SLICE("x")};
     struct wire_flow flow = {.part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&flow, 1}};

@@ -113,19 +113,19 @@ static struct wire_attempt attempt(struct play *p) {
 }
 
 static void say_submit(struct play *p, uint32_t place) {
-    static const enum wire_job_kind kinds[] = {WIRE_JOB_COMMAND, WIRE_JOB_COMMAND, WIRE_JOB_EXTERNAL, WIRE_JOB_GATE,
-                                               WIRE_JOB_SLEEP,   WIRE_JOB_SERVICE, WIRE_JOB_NOOP,     WIRE_JOB_FAIL};
+    static const enum job_kind kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_EXTERNAL, JOB_GATE,
+                                          JOB_SLEEP,   JOB_SERVICE, JOB_NOOP,     JOB_FAIL};
     struct wire_arg argv[] = {{SLICE("true")}};
     struct wire_pair env[] = {{SLICE("S"), secret(p, place)}};
     struct wire_run run = {.argv = {argv, 1}, .env = {env, 1}};
     struct wire_options options = {.kind = (uint8_t)kinds[pick(p, 8)]};
     options.attempts_max = 1 + pick(p, 2);
     if (pick(p, 4) == 0) options.exclusive = true;
-    if (options.kind == WIRE_JOB_GATE) options.gates = 1;
+    if (options.kind == JOB_GATE) options.gates = 1;
     struct wire_job jobs[2] = {{.name = SLICE("a"), .body = encode(p, &wire_run_desc, &run)}, {.name = SLICE("b")}};
     jobs[1].body = jobs[0].body;
     jobs[1].parents = (struct tlv_u32s){(uint32_t[]){0}, 1};
-    if (options.kind == WIRE_JOB_SERVICE) jobs[0].service = SLICE("k");
+    if (options.kind == JOB_SERVICE) jobs[0].service = SLICE("k");
     struct wire_flow flows[2] = {{.name = secret(p, place), .part = {{&options, 1}, {jobs, 1 + pick(p, 2)}, false}}};
     if (pick(p, 4) == 0) flows[0].key = SLICE("k");
     if (pick(p, 4) == 0) flows[0].part.more = true;

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # symbols.sh BUILD: what the object files of core may ask for and hold. Core is a function of state and input, so it
-# gets its memory from base, calls nothing of the system and keeps no state of its own. Prints TAP.
+# gets its memory from base, its tables from job, calls nothing of the system and keeps no state of its own. Prints TAP.
 set -euo pipefail
 core=$1/libreeve_core.a
 base=$1/libreeve_base.a
+job=$1/libreeve_job.a
 
-for library in "$core" "$base"; do
+for library in "$core" "$base" "$job"; do
     [[ -n $(nm --defined-only "$library" 2>/dev/null) ]] && continue
     echo "not ok 1 - $library has no objects to check"
     echo "1..1"
@@ -27,16 +28,16 @@ memory="memcpy memmove memset memcmp strlen"
 runtime="__stack_chk_fail __memcpy_chk __memmove_chk __memset_chk _GLOBAL_OFFSET_TABLE_"
 allowed=$({
     tr ' ' '\n' <<<"$memory $runtime"
-    nm --defined-only "$base" | awk 'NF == 3 && $2 ~ /[TRDBV]/ { print $3 }'
+    nm --defined-only "$base" "$job" | awk 'NF == 3 && $2 ~ /[TRDBV]/ { print $3 }'
     nm --defined-only "$core" | awk 'NF == 3 && $2 ~ /[TRDBV]/ { print $3 }'
 } | sort -u)
 
 foreign=$(nm -A -u "$core" | awk '{ print $NF }' | sort -u | comm -23 - <(echo "$allowed"))
-report 1 "core asks for nothing but base and memory functions" "$foreign"
+report 1 "core asks for nothing but base, the tables of job and memory functions" "$foreign"
 
 # Constant tables of pointers sit in .data.rel.ro in a position-independent build: written by the loader, then
 # read-only. Only symbols of sections that stay writable count.
-writable=$(objdump -t "$core" | awk '$0 ~ / O / && $0 ~ / \.(data|bss|tdata|tbss)(\.[^ ]*)?\t/ && $0 !~ /\.data\.rel\.ro/ { print $NF }')
-report 2 "core holds no mutable state" "$writable"
+writable=$(objdump -t "$core" "$job" | awk '$0 ~ / O / && $0 ~ / \.(data|bss|tdata|tbss)(\.[^ ]*)?\t/ && $0 !~ /\.data\.rel\.ro/ { print $NF }')
+report 2 "core and job hold no mutable state" "$writable"
 echo "1..2"
 exit $failed

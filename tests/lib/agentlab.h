@@ -23,7 +23,7 @@ struct agentlab {
 
 struct lab_job {
     const char *name;
-    uint8_t kind;      /* enum wire_job_kind */
+    uint8_t kind;      /* enum job_kind */
     const char *shell; /* or what `run` says */
     struct wire_run run;
     const uint32_t *parents;

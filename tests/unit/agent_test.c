@@ -156,7 +156,7 @@ static const struct wire_attach *come_up(struct lab *l) {
     return attach;
 }
 
-static void assign(struct lab *l, uint32_t ordinal, enum wire_job_kind kind, int64_t sleep_ms) {
+static void assign(struct lab *l, uint32_t ordinal, enum job_kind kind, int64_t sleep_ms) {
     struct buf body;
     struct wire_run run = {.sleep_ms = sleep_ms};
     buf_init(&body, 1024);
@@ -175,7 +175,7 @@ static void assign_gpus(struct lab *l, uint32_t ordinal, const char *shell, uint
     tlv_encode(&wire_run_desc, &run, &body);
     struct wire_assignment one = {.attempt = {0, 9, ordinal, 1},
                                   .job = SLICE("f/x"),
-                                  .kind = WIRE_JOB_COMMAND,
+                                  .kind = JOB_COMMAND,
                                   .body = buf_slice(&body),
                                   .gpus = gpus};
     struct wire_assign message = {l->epoch, {&one, 1}};
@@ -211,19 +211,19 @@ static void an_attempt_is_run_once(void **state) {
     struct lab l;
     lab_open(&l);
     assert_int_equal(come_up(&l)->held.count, 0);
-    assign(&l, 1, WIRE_JOB_SLEEP, 500);
+    assign(&l, 1, JOB_SLEEP, 500);
     heard(&l, WIRE_STARTED, NULL);
-    assign(&l, 1, WIRE_JOB_SLEEP, 500); /* while it runs */
+    assign(&l, 1, JOB_SLEEP, 500); /* while it runs */
     heard(&l, 0, NULL);
     assert_int_equal(agent_held(l.agent), 1);
     assert_int_equal(agent_next(l.agent).ms, l.now_ms + 500);
     l.now_ms += 500;
     uint32_t request = done_heard(&l, 1, WIRE_OUTCOME_OK);
-    assign(&l, 1, WIRE_JOB_SLEEP, 500); /* while its end is on the way */
+    assign(&l, 1, JOB_SLEEP, 500); /* while its end is on the way */
     heard(&l, 0, NULL);
     ack(&l, 1, request);
     assert_int_equal(agent_held(l.agent), 0);
-    assign(&l, 1, WIRE_JOB_SLEEP, 500); /* and after it */
+    assign(&l, 1, JOB_SLEEP, 500); /* and after it */
     heard(&l, 0, NULL);
     assert_int_equal(agent_held(l.agent), 0);
     lab_close(&l);
@@ -234,8 +234,8 @@ static void a_stop_is_confirmed_and_a_drop_is_not(void **state) {
     struct lab l;
     lab_open(&l);
     come_up(&l);
-    assign(&l, 1, WIRE_JOB_SLEEP, 5000);
-    assign(&l, 2, WIRE_JOB_SLEEP, 5000);
+    assign(&l, 1, JOB_SLEEP, 5000);
+    assign(&l, 2, JOB_SLEEP, 5000);
     heard(&l, WIRE_STARTED, NULL);
     stop(&l, 1, WIRE_STOP_CANCEL);
     ack(&l, 1, done_heard(&l, 1, WIRE_OUTCOME_STOPPED));
@@ -244,8 +244,8 @@ static void a_stop_is_confirmed_and_a_drop_is_not(void **state) {
     assert_int_equal(agent_held(l.agent), 0);
     stop(&l, 3, WIRE_STOP_CANCEL); /* before its assignment: confirmed, and never started */
     ack(&l, 3, done_heard(&l, 3, WIRE_OUTCOME_STOPPED));
-    assign(&l, 3, WIRE_JOB_SLEEP, 10);
-    assign(&l, 2, WIRE_JOB_SLEEP, 10);
+    assign(&l, 3, JOB_SLEEP, 10);
+    assign(&l, 2, JOB_SLEEP, 10);
     heard(&l, 0, NULL);
     stop(&l, 1, WIRE_STOP_CANCEL); /* long over */
     heard(&l, 0, NULL);
@@ -257,8 +257,8 @@ static void what_was_not_acknowledged_is_said_again(void **state) {
     struct lab l;
     lab_open(&l);
     come_up(&l);
-    assign(&l, 1, WIRE_JOB_NOOP, 0);
-    assign(&l, 2, WIRE_JOB_SLEEP, 60000);
+    assign(&l, 1, JOB_NOOP, 0);
+    assign(&l, 2, JOB_SLEEP, 60000);
     heard(&l, WIRE_STARTED, NULL); /* of the one that still runs */
     done_heard(&l, 1, WIRE_OUTCOME_OK);
     l.handler.closed(l.handler.ctx, (conn_id){l.conn}, "gone");
@@ -300,7 +300,7 @@ static void an_end_says_how_long_ago_it_was(void **state) {
     uint32_t request = 0;
     lab_open(&l);
     come_up(&l);
-    assign(&l, 1, WIRE_JOB_SLEEP, 500);
+    assign(&l, 1, JOB_SLEEP, 500);
     heard(&l, WIRE_STARTED, NULL);
     l.handler.closed(l.handler.ctx, (conn_id){l.conn}, "gone");
     l.conn = 0;
@@ -325,7 +325,7 @@ static void an_end_says_how_long_ago_it_was(void **state) {
     come_up(&l);
     assert_int_equal(done_ago(&l, &request), 75000);
     ack(&l, 1, request);
-    assign(&l, 2, WIRE_JOB_NOOP, 0);
+    assign(&l, 2, JOB_NOOP, 0);
     assert_int_equal(done_ago(&l, &request), 0);
     lab_close(&l);
 }
@@ -360,7 +360,7 @@ static void ends_that_a_slow_server_owes_share_a_sync(void **state) {
     come_up(&l);
     creates = syncs = 0;
     for (uint32_t i = 0; i < 400; i++) { /* 4 in each millisecond, none of them acknowledged for so long */
-        assign(&l, i, WIRE_JOB_NOOP, 0);
+        assign(&l, i, JOB_NOOP, 0);
         if (i % 4 == 3) {
             told += (uint32_t)((const struct wire_done *)heard(&l, WIRE_DONE, &request))->ends.count;
             l.now_ms++;
@@ -394,10 +394,10 @@ static void words_of_an_earlier_server_are_ignored(void **state) {
     lab_open(&l);
     come_up(&l);
     l.epoch = 6;
-    assign(&l, 1, WIRE_JOB_NOOP, 0);
+    assign(&l, 1, JOB_NOOP, 0);
     heard(&l, 0, NULL);
     l.epoch = 8;
-    assign(&l, 1, WIRE_JOB_SLEEP, 1000);
+    assign(&l, 1, JOB_SLEEP, 1000);
     heard(&l, WIRE_STARTED, NULL);
     l.epoch = 7; /* lower than what was seen meanwhile */
     stop(&l, 1, WIRE_STOP_CANCEL);
@@ -473,7 +473,7 @@ static void a_draining_worker_gives_no_credit_and_detaches(void **state) {
     struct lab l;
     lab_open(&l);
     come_up(&l);
-    assign(&l, 1, WIRE_JOB_SLEEP, 1500);
+    assign(&l, 1, JOB_SLEEP, 1500);
     heard(&l, WIRE_STARTED, NULL);
     agent_drain(l.agent);
     heard(&l, WIRE_DRAIN, NULL);

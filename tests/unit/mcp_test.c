@@ -166,7 +166,7 @@ static void a_message_stands_behind_its_job_as_a_gate(void **state) {
     const struct wire_options *options = flow->part.options.at;
     assert_int_equal(flow->part.jobs.count, 3);
     assert_true(slice_eq(jobs[2].name, SLICE("DAG-hitl-gate-a")));
-    assert_int_equal(options[jobs[2].options].kind, WIRE_JOB_GATE);
+    assert_int_equal(options[jobs[2].options].kind, JOB_GATE);
     assert_int_equal(jobs[2].parents.count, 1);
     assert_true(slice_eq(jobs[jobs[2].parents.at[0]].name, SLICE("DAG-a")));
     assert_int_equal(jobs[0].parents.at[0], 2); /* what needs the job waits at its gate */

@@ -58,10 +58,10 @@ static void a_dag_is_a_flow(void **state) {
     assert_true(slice_eq(f.key, SLICE("k")));
     assert_int_equal(job_at(&f, 0)->parents.count, 1);
     assert_int_equal(job_at(&f, 0)->parents.at[0], 1);
-    assert_int_equal(o[job_at(&f, 0)->options].kind, WIRE_JOB_FAIL);
+    assert_int_equal(o[job_at(&f, 0)->options].kind, JOB_FAIL);
     assert_int_equal(o[job_at(&f, 0)->options].attempts_max, 1);
     assert_int_equal(o[job_at(&f, 0)->options].free_losses, rules.retries_max < 20 ? rules.retries_max : 20);
-    assert_int_equal(o[job_at(&f, 1)->options].kind, WIRE_JOB_SLEEP);
+    assert_int_equal(o[job_at(&f, 1)->options].kind, JOB_SLEEP);
     assert_int_equal(o[job_at(&f, 1)->options].attempts_max, 4);
     assert_int_equal(o[job_at(&f, 2)->options].attempts_max, 10);
     assert_true(o[job_at(&f, 0)->options].priority > o[job_at(&f, 1)->options].priority);

@@ -42,7 +42,7 @@ static void a_small_flow(void **state) {
     struct wire_run clean = flowlab_run(&l, "clean");
     assert_slice(clean.script, "print(1)\n");
     assert_slice(clean.script_name, "x.py");
-    assert_int_equal(flowlab_options(&l, "clean")->kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(flowlab_options(&l, "clean")->kind, JOB_SCRIPT);
     assert_int_equal(flowlab_options(&l, "clean")->attempts_max, 1);
     assert_int_equal(flowlab_options(&l, "load")->attempts_max, 0);
     assert_int_equal(l.flow.part.options.count, 2); /* extract and load share theirs */
@@ -137,7 +137,7 @@ static void every_key_of_a_job(void **state) {
     assert_slice(o->preferred_worker, "w1");
     assert_int_equal(o->prefer_ms, 30000);
     assert_true(o->affinity && o->exclusive && o->four_eyes);
-    assert_int_equal(o->on_upstream, WIRE_UPSTREAM_SKIP);
+    assert_int_equal(o->on_upstream, UPSTREAM_SKIP);
     assert_int_equal(o->gates, 1 | 8); /* condition, approval */
     assert_int_equal(o->quorum, 2);
     assert_int_equal(o->approval_ms, 172800000);
@@ -175,18 +175,18 @@ static void the_other_kinds(void **state) {
          "  z: {archive: big.sh}\n"
          "  y: {archive: {file: x.py, entry: bin/go.py, dir: data, strip: 1, args: [1, two]}}\n",
          NULL);
-    assert_int_equal(flowlab_options(&l, "g")->kind, WIRE_JOB_GATE);
+    assert_int_equal(flowlab_options(&l, "g")->kind, JOB_GATE);
     assert_slice(flowlab_run(&l, "g").message, "deploy?");
     assert_slice(flowlab_options(&l, "h")->approval_role, "lead");
-    assert_int_equal(flowlab_options(&l, "e")->kind, WIRE_JOB_EXTERNAL);
-    assert_int_equal(flowlab_options(&l, "n")->kind, WIRE_JOB_NOOP);
+    assert_int_equal(flowlab_options(&l, "e")->kind, JOB_EXTERNAL);
+    assert_int_equal(flowlab_options(&l, "n")->kind, JOB_NOOP);
     assert_int_equal(flowlab_run(&l, "s").sleep_ms, 1500);
     assert_int_equal(flowlab_run(&l, "f").exit_code, 3);
     struct wire_run t = flowlab_run(&l, "t");
     assert_slice(t.script_name, "a.sh");
     assert_int_equal(t.argv.count, 2);
     assert_int_equal(flowlab_run(&l, "b").script_hash.len, 32);
-    assert_int_equal(flowlab_options(&l, "z")->kind, WIRE_JOB_ARCHIVE);
+    assert_int_equal(flowlab_options(&l, "z")->kind, JOB_ARCHIVE);
     assert_int_equal(flowlab_run(&l, "z").script_hash.len, 32);
     assert_slice(flowlab_run(&l, "z").script_name, "big.sh");
     struct wire_run y = flowlab_run(&l, "y");
@@ -206,7 +206,7 @@ static void a_handler_is_a_type_and_a_payload(void **state) {
          "  a: {handler: RESIZE, payload: 'cat.png|80', requires: fast}\n"
          "  b: {needs: a, handler: RESIZE, payload: 'x ${jobs.a.outputs.name}'}\n",
          NULL);
-    assert_int_equal(flowlab_options(&l, "a")->kind, WIRE_JOB_COMMAND);
+    assert_int_equal(flowlab_options(&l, "a")->kind, JOB_COMMAND);
     assert_slice(flowlab_run(&l, "a").handler, "RESIZE");
     assert_slice(flowlab_run(&l, "a").stdin_text, "cat.png|80");
     const struct tlv_list *needs = &flowlab_options(&l, "a")->demand.capabilities;
@@ -240,7 +240,7 @@ static void requests_and_the_outside(void **state) {
          "      timeout: 2h\n",
          NULL);
     struct wire_run a = flowlab_run(&l, "a"), e = flowlab_run(&l, "e");
-    assert_int_equal(flowlab_options(&l, "a")->kind, WIRE_JOB_HTTP);
+    assert_int_equal(flowlab_options(&l, "a")->kind, JOB_HTTP);
     assert_int_equal(flowlab_options(&l, "a")->fatal_exits.count, 2);
     assert_int_equal(a.http.count, 1);
     const struct wire_http *h = a.http.at;
@@ -280,7 +280,7 @@ static void a_service_and_its_keys(void **state) {
          "  db: {service: {script: {name: a.sh, text: x}, port: auto, health: {command: [pg, ready]}}}\n"
          "  mq: {service: {run: x, port: auto, restart: 1s, health: {command: 'test -e up'}}}\n",
          NULL);
-    assert_int_equal(flowlab_options(&l, "web")->kind, WIRE_JOB_SERVICE);
+    assert_int_equal(flowlab_options(&l, "web")->kind, JOB_SERVICE);
     assert_slice(flowlab_job(&l, "web")->service, "web");
     assert_slice(flowlab_run(&l, "web").shell, "./serve --port $PORT");
     assert_int_equal(flowlab_run(&l, "web").health.kind, WIRE_PROBE_STANDARD);
@@ -446,7 +446,7 @@ static void phases_are_kept_apart_by_one_job(void **state) {
          NULL);
     assert_int_equal(l.flow.part.jobs.count, 7);
     const struct wire_job *jobs = l.flow.part.jobs.at, *first = flowlab_job(&l, "before-make");
-    assert_int_equal(flowlab_options(&l, "before-make")->kind, WIRE_JOB_BARRIER);
+    assert_int_equal(flowlab_options(&l, "before-make")->kind, JOB_BARRIER);
     assert_int_equal(first->parents.count, 2);
     assert_slice(jobs[first->parents.at[0]].name, "a");
     assert_slice(jobs[first->parents.at[1]].name, "b");

@@ -246,7 +246,7 @@ static void a_submission_is_a_flow(void **state) {
     assert_int_equal(o[0].attempts_max, 4);
     assert_int_equal(o[0].backoff_cap_ms, 1);
     assert_int_equal(o[0].run_timeout_ms, 86400000);
-    assert_int_equal(o[1].kind, WIRE_JOB_SERVICE);
+    assert_int_equal(o[1].kind, JOB_SERVICE);
     is(j[1].service, "DAG-b_c");
     struct wire_run run = run_of(&j[0]);
     assert_int_equal(run.argv.count, 2);
@@ -274,7 +274,7 @@ static void a_gate_needs_no_worker(void **state) {
     struct titan_rules other = rules;
     struct wire_options o = options_of(shapes[0].text, &rules, &run);
     const struct wire_pair *labels = run.labels.at;
-    assert_int_equal(o.kind, WIRE_JOB_GATE);
+    assert_int_equal(o.kind, JOB_GATE);
     assert_int_equal(o.approval_ms, 172800000);
     assert_int_equal(o.demand.capabilities.count, 0);
     assert_int_equal(run.script.len, 0);
@@ -283,13 +283,13 @@ static void a_gate_needs_no_worker(void **state) {
     is(labels[1].key, TITAN_GATE_LABEL);
     is(labels[1].value, "hitl-gate-a");
     other.gates = false;
-    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, JOB_SCRIPT);
     other = rules;
     other.gate_ms_max = 172799999; /* longer than anything may wait here */
-    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, JOB_SCRIPT);
     other = rules;
     other.gate_id_bytes_max = 10; /* no key could name it */
-    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(options_of(shapes[0].text, &other, &run).kind, JOB_SCRIPT);
 }
 
 static void another_worker_is_told_its_port_and_its_master(void **state) {
@@ -333,7 +333,7 @@ static void gates_of_different_times_are_told_apart(void **state) {
     is(labels[1].value, "4");
     assert_int_equal(f.part.options.count, 3);
     assert_int_equal(o[j[0].options].approval_ms, 60000);
-    assert_int_equal(o[j[1].options].kind, WIRE_JOB_SCRIPT);
+    assert_int_equal(o[j[1].options].kind, JOB_SCRIPT);
     assert_int_equal(o[j[2].options].approval_ms, 61000);
     assert_int_equal(j[3].options, j[0].options);
 }

@@ -257,7 +257,7 @@ static enum gate next_gate(const struct state *s, const struct job *j) {
 }
 
 static bool ends_in_apply(const struct options *o) {
-    return o->kind == JOB_GATE || o->kind == JOB_BARRIER || (o->kind == JOB_EXTERNAL && !o->calls);
+    return job_kind_of(o->kind)->ends == JOB_ENDS_IN_APPLY && !o->calls;
 }
 
 void job_advance(struct state *s, uint32_t index) {

@@ -99,29 +99,13 @@ static enum err check_wait(struct decision *d, int64_t ms, const char *what) {
 }
 
 static enum err check_waits(struct decision *d, const struct options *o) {
-    const struct {
-        int64_t ms;
-        const char *what;
-    } waits[] = {{o->delay_ms, "delay"},
-                 {o->start_within_ms, "start_within"},
-                 {o->dispatch_timeout_ms, "dispatch_timeout"},
-                 {o->run_timeout_ms, "run_timeout"},
-                 {o->prefer_ms, "the time of a preference"},
-                 {o->approval_ms, "the time of an approval"},
-                 {o->backoff_base_ms, "backoff"},
-                 {o->backoff_cap_ms, "backoff cap"},
-                 {o->restart_base_ms, "the time before a restart"},
-                 {o->restart_cap_ms, "the longest time before a restart"},
-                 {o->restart_reset_ms, "the healthy time that forgives restarts"},
-                 {o->healthy_within_ms, "the time to become healthy"},
-                 {o->stop_within_ms, "the time to stop"},
-                 {o->poll_ms, "the time between polls"},
-                 {o->poll_cap_ms, "the longest time between polls"},
-                 {o->cache_ms, "the time of a kept result"}};
-    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
-        enum err e = check_wait(d, waits[i].ms, waits[i].what);
-        if (e != ERR_OK) return e;
-    }
+    enum err e = ERR_OK;
+#define X(name, type, journal, wire, standard, wait, text) \
+    if ((wait) != NULL && e == ERR_OK)                     \
+        e = check_wait(d, _Generic(o->name, int64_t : o->name, uint32_t : o->name, default : 0), wait);
+    JOB_OPTION_TABLE(X)
+#undef X
+    if (e != ERR_OK) return e;
     int64_t latest = d->in->wall.ms + d->limits->delay_ms_max;
     if (o->not_before_ms < 0 || o->not_before_ms > latest) return refuse(d, ERR_INVALID, "not_before is out of range");
     if (o->deadline_ms < 0 || o->deadline_ms > latest) return refuse(d, ERR_INVALID, "the deadline is out of range");
@@ -149,11 +133,13 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
 
 static enum err check_foreach(struct decision *d, const struct options *o) {
     if (!options_expand(o)) {
-        if (o->max_parallel || o->fail_fast || o->allow_count || o->allow_percent)
+#define X(name, type, journal, wire, standard, wait, text) || o->name
+        if (false JOB_OPTIONS_FOREACH(X))
+#undef X
             return refuse(d, ERR_INVALID, "max_parallel, fail_fast and allow are of foreach jobs");
         return ERR_OK;
     }
-    if (o->kind == JOB_GATE || o->kind == JOB_BARRIER || o->kind == JOB_EXTERNAL || o->kind == JOB_SERVICE)
+    if (job_kind_of(o->kind)->ends != JOB_ENDS_ON_WORKER)
         return refuse(d, ERR_INVALID, "a foreach is over jobs that run on a worker and end");
     if (o->max_parallel > d->limits->foreach_parallel_max)
         return refuse(d, ERR_LIMIT, "max_parallel is above %lld (foreach_parallel_max)",
@@ -178,8 +164,9 @@ static enum err check_outside(struct decision *d, const struct options *o) {
 
 static void fill_service(const struct decision *d, struct options *o) {
     if (o->kind != JOB_SERVICE) {
-        o->restart_base_ms = o->restart_cap_ms = o->stop_within_ms = 0;
-        o->restart_reset_ms = o->healthy_within_ms = 0;
+#define X(name, type, journal, wire, standard, wait, text) o->name = 0;
+        JOB_OPTIONS_SERVICE(X)
+#undef X
         return;
     }
     if (o->restart_base_ms == 0) o->restart_base_ms = (uint32_t)d->limits->service_restart_ms;
@@ -191,8 +178,8 @@ static void fill_service(const struct decision *d, struct options *o) {
 
 static void fill_defaults(struct decision *d, struct options *o) {
     fill_service(d, o);
-    if (o->kind == JOB_GATE) o->gates |= GATE_BIT(GATE_APPROVAL);
-    if (o->kind == JOB_EXTERNAL && !o->calls) o->gates |= GATE_BIT(GATE_EXTERNAL);
+    uint8_t asks = job_kind_of(o->kind)->asks;
+    if (asks != GATE_COUNT && !o->calls) o->gates |= GATE_BIT(asks);
     if (o->poll_cap_ms < o->poll_ms) o->poll_cap_ms = o->poll_ms; /* as often as the first time */
     if (o->delay_from_submit) { /* known now, also for jobs that are added later: recorded as the time itself */
         int64_t start = d->in->wall.ms + o->delay_ms;

@@ -75,11 +75,28 @@ static enum err check_size(struct decision *d, const struct cmd_jobs *jobs, cons
     return ERR_OK;
 }
 
-/* An upper bound of one option set as bytes. */
+static uint64_t text_bytes(const void *option) {
+    return ((const struct slice *)option)->len;
+}
+static uint64_t numbers_bytes(const void *option) {
+    return ((const struct tlv_u32s *)option)->count * (uint64_t)5;
+}
+static uint64_t no_bytes(const void *option) {
+    (void)option;
+    return 0;
+}
+
+/* An upper bound of one option set as bytes; options of a fixed size are in the constant. */
 static uint64_t options_bytes(const struct options *o) {
     const struct demand *d = &o->demand;
-    uint64_t bytes = 256 + d->pool.len + d->topic.len + o->preferred_worker.len + o->preferred_pool.len +
-                     o->approval_role.len + (uint64_t)o->fatal_exits.count * 5;
+    uint64_t bytes = 256 + d->pool.len + d->topic.len;
+#define X(name, type, journal, wire, standard, wait, text) \
+    bytes += _Generic(o->name, struct slice                \
+                      : text_bytes, struct tlv_u32s        \
+                      : numbers_bytes, default             \
+                      : no_bytes)(&o->name);
+    JOB_OPTION_TABLE(X)
+#undef X
     const struct name_item *names = d->capabilities.at;
     for (uint32_t i = 0; i < d->capabilities.count; i++) bytes += 8 + names[i].name.len;
     const struct label *labels = d->labels.at;
@@ -159,7 +176,7 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
         return refuse(d, ERR_LIMIT, "job %.*s has more than %lld parents (job_parents_max)", SLICE_FMT(spec->name),
                       (long long)d->limits->job_parents_max);
     const struct options *o = &jobs->profiles[spec->profile];
-    bool gated = o->gates != 0 || o->kind == JOB_GATE || o->kind == JOB_EXTERNAL;
+    bool gated = o->gates != 0 || job_kind_of(o->kind)->asks != GATE_COUNT;
     if (spec->body_hash.len != 0 && spec->body_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (gated && spec->body_hash.len == 0)
         return refuse(d, ERR_INVALID, "job %.*s stands before a question but has no hash of what is asked about",
@@ -168,7 +185,7 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
 }
 
 static bool runs_on_a_worker(const struct options *o) {
-    return o->kind != JOB_GATE && o->kind != JOB_BARRIER && o->kind != JOB_EXTERNAL && o->kind != JOB_SERVICE;
+    return job_kind_of(o->kind)->ends == JOB_ENDS_ON_WORKER;
 }
 
 static enum err check_service(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,

@@ -44,7 +44,7 @@ const struct cached_options *option_cache_find(const struct option_cache *x, str
 /* What becomes of such a set depends on nothing but itself, and it is one that runs on a worker. */
 static bool is_plain(const struct options *o) {
     bool has_time = o->delay_from_submit || o->not_before_ms || o->deadline_ms;
-    bool is_run = o->kind != JOB_SERVICE && o->kind != JOB_GATE && o->kind != JOB_BARRIER && o->kind != JOB_EXTERNAL;
+    bool is_run = job_kind_of(o->kind)->ends == JOB_ENDS_ON_WORKER;
     return !has_time && is_run && o->gates == 0 && !o->calls;
 }
 

@@ -7,7 +7,7 @@
 #include "orion.h"
 
 #define PRIORITY_MIDDLE 500 /* where Orion's 0 lies among our levels */
-#define RETRIES_STANDARD 3
+#define ORION_RETRIES_STANDARD 3
 #define SLEEP_MS 2000
 
 /* Orion puts what its crash interrupted back and counts nothing. With us a task may take its worker down with it:
@@ -198,9 +198,9 @@ static int64_t duration_of(const struct orion_in_dag *d, const struct task *t, s
 
 static uint32_t options_of(const struct orion_in_dag *d, const struct task *t, struct wire_options *list,
                            uint32_t *count) {
-    int64_t retries = t->retries == 0 ? RETRIES_STANDARD : t->retries < 0 ? 0 : t->retries;
+    int64_t retries = t->retries == 0 ? ORION_RETRIES_STANDARD : t->retries < 0 ? 0 : t->retries;
     struct wire_options o = {
-        .kind = slice_eq(t->payload, SLICE("fail")) ? WIRE_JOB_FAIL : WIRE_JOB_SLEEP,
+        .kind = slice_eq(t->payload, SLICE("fail")) ? JOB_FAIL : JOB_SLEEP,
         .priority = orion_priority(t->priority, d->rules->priority_max),
         .attempts_max = (uint32_t)retries + 1,
         .free_losses = d->rules->retries_max < FREE_LOSSES ? d->rules->retries_max : FREE_LOSSES,

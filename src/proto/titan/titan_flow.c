@@ -91,7 +91,7 @@ static struct slice handler_capability(struct arena *arena, struct slice type) {
 }
 
 static void gate_options_make(const struct titan_job *j, const struct titan_gate *gate, struct wire_options *ret) {
-    *ret = (struct wire_options){.kind = WIRE_JOB_GATE,
+    *ret = (struct wire_options){.kind = JOB_GATE,
                                  .approval_ms = gate->wait_ms,
                                  .delay_from_submit = j->delay_ms > 0,
                                  .delay_ms = j->delay_ms > 0 ? j->delay_ms : 0};
@@ -104,10 +104,10 @@ static void options_make(struct making *m, const struct titan_job *j, struct wir
     struct wire_name *capability = ARENA_ARRAY(m->arena, struct wire_name, 2);
     capability[0].name = j->requirement;
     if (j->kind == TITAN_KIND_HANDLER) capability[1].name = handler_capability(m->arena, j->file);
-    *ret = (struct wire_options){.kind = is_service(j)                   ? WIRE_JOB_SERVICE
-                                         : is_archive(j)                 ? WIRE_JOB_ARCHIVE
-                                         : j->kind == TITAN_KIND_HANDLER ? WIRE_JOB_COMMAND
-                                                                         : WIRE_JOB_SCRIPT,
+    *ret = (struct wire_options){.kind = is_service(j)                   ? JOB_SERVICE
+                                         : is_archive(j)                 ? JOB_ARCHIVE
+                                         : j->kind == TITAN_KIND_HANDLER ? JOB_COMMAND
+                                                                         : JOB_SCRIPT,
                                  .priority = priority - 1, /* above or below our normal level, which is 1 */
                                  .demand.capabilities = {capability, j->kind == TITAN_KIND_HANDLER ? 2 : 1},
                                  .demand.topic = is_for_all(j) ? SLICE(TITAN_TOPIC) : SLICE(""),

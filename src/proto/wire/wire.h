@@ -136,6 +136,11 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LIMIT_LIST,       206, wire_limit_list,      "limit_list",      SERVER, 0,                SECOND, "a page of them")
 /* clang-format on */
 
+/* The description of each struct: of a message that only the table names, nothing else declares it. */
+#define X(op, number, type, word, sender, answer, lane, text) extern const struct tlv_desc type##_desc;
+WIRE_TABLE(X)
+#undef X
+
 enum wire_op {
 #define X(op, number, type, word, sender, answer, lane, text) op = number,
     WIRE_TABLE(X)

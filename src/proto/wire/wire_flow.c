@@ -4,10 +4,6 @@
 #include "wire_run.h"
 
 /* clang-format off */
-const char *const wire_job_kind_words[WIRE_JOB_KIND_COUNT] = {
-    "command", "script", "archive", "service", "http", "noop", "sleep", "fail", "gate", "barrier", "external",
-};
-static const char *const upstream_words[WIRE_UPSTREAM_COUNT] = {"fail", "skip", "run"};
 static const char *const scope_words[WIRE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
 static const char *const verdict_words[WIRE_VERDICT_COUNT] = {
     "allow", "deny", "constrain", "hold", "again", "quarantine", "redact", "fail",
@@ -28,48 +24,13 @@ static const struct tlv_field demand_fields[] = {
 const struct tlv_desc wire_demand_desc = TLV_DESC("demand", wire_demand, demand_fields);
 
 static const struct tlv_field options_fields[] = {
-    TLV_FIELD(1, TLV_ENUM, wire_options, kind, .max = WIRE_JOB_KIND_COUNT, .names = wire_job_kind_words),
+    TLV_FIELD(1, TLV_ENUM, wire_options, kind, .max = JOB_KIND_COUNT, .names = job_kind_words),
     TLV_FIELD(2, TLV_I64, wire_options, priority),
     TLV_FIELD(3, TLV_MSG, wire_options, demand, .sub = &wire_demand_desc),
     TLV_FIELD(4, TLV_U32, wire_options, attempts_max),
-    TLV_FIELD(5, TLV_U32, wire_options, backoff_base_ms),
-    TLV_FIELD(6, TLV_U32, wire_options, backoff_cap_ms),
-    TLV_FIELD(7, TLV_U32, wire_options, backoff_jitter_ms),
-    TLV_FIELD(8, TLV_ENUM, wire_options, on_upstream, .max = WIRE_UPSTREAM_COUNT, .names = upstream_words),
-    TLV_FIELD(9, TLV_BOOL, wire_options, exclusive),
-    TLV_FIELD(10, TLV_BOOL, wire_options, delay_from_submit),
-    TLV_FIELD(11, TLV_I64, wire_options, delay_ms),
-    TLV_FIELD(12, TLV_I64, wire_options, not_before_ms),
-    TLV_FIELD(13, TLV_I64, wire_options, deadline_ms),
-    TLV_FIELD(14, TLV_I64, wire_options, start_within_ms),
-    TLV_FIELD(15, TLV_I64, wire_options, dispatch_timeout_ms),
-    TLV_FIELD(16, TLV_I64, wire_options, run_timeout_ms),
-    TLV_FIELD(17, TLV_TEXT, wire_options, preferred_worker, .max = WIRE_NAME_MAX),
-    TLV_FIELD(18, TLV_TEXT, wire_options, preferred_pool, .max = WIRE_NAME_MAX),
-    TLV_FIELD(19, TLV_BOOL, wire_options, affinity),
-    TLV_FIELD(20, TLV_I64, wire_options, prefer_ms),
-    TLV_FIELD(21, TLV_U8, wire_options, gates),
-    TLV_FIELD(22, TLV_I64, wire_options, approval_ms),
-    TLV_FIELD(23, TLV_U32, wire_options, quorum),
-    TLV_FIELD(24, TLV_BOOL, wire_options, four_eyes),
-    TLV_FIELD(25, TLV_BOOL, wire_options, policy_open),
-    TLV_FIELD(26, TLV_TEXT, wire_options, approval_role, .max = WIRE_NAME_MAX),
-    TLV_FIELD(27, TLV_U32S, wire_options, fatal_exits, .max = 256),
-    TLV_FIELD(28, TLV_U32, wire_options, max_parallel),
-    TLV_FIELD(29, TLV_BOOL, wire_options, fail_fast),
-    TLV_FIELD(30, TLV_U32, wire_options, allow_count),
-    TLV_FIELD(31, TLV_U32, wire_options, allow_percent),
-    TLV_FIELD(32, TLV_U32, wire_options, restart_base_ms),
-    TLV_FIELD(33, TLV_U32, wire_options, restart_cap_ms),
-    TLV_FIELD(34, TLV_I64, wire_options, restart_reset_ms),
-    TLV_FIELD(35, TLV_I64, wire_options, healthy_within_ms),
-    TLV_FIELD(36, TLV_U32, wire_options, stop_within_ms),
-    TLV_FIELD(37, TLV_I64, wire_options, cache_ms),
-    TLV_FIELD(58, TLV_BOOL, wire_options, calls),
-    TLV_FIELD(59, TLV_U32, wire_options, poll_ms),
-    TLV_FIELD(60, TLV_U32, wire_options, poll_cap_ms),
-    TLV_FIELD(61, TLV_U8, wire_options, token_rights),
-    TLV_FIELD(62, TLV_U32, wire_options, free_losses),
+#define X(name, type, journal, wire, standard, wait, text) JOB_OPTION_FIELD_##type(wire, wire_options, name),
+    JOB_OPTION_TABLE_OF_WIRE(X)
+#undef X
     TLV_FIELD(0, TLV_RAW, wire_options, raw),
 };
 const struct tlv_desc wire_options_desc = TLV_DESC("options", wire_options, options_fields);

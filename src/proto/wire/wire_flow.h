@@ -5,27 +5,11 @@
 #ifndef REEVE_WIRE_FLOW_H
 #define REEVE_WIRE_FLOW_H
 
+#include "job_kind.h"
+#include "job_options.h"
 #include "wire_session.h"
 
 /* ---- what a flow is made of ---- */
-
-enum wire_job_kind { /* numbers are format; the first is 0 */
-    WIRE_JOB_COMMAND,
-    WIRE_JOB_SCRIPT,
-    WIRE_JOB_ARCHIVE,
-    WIRE_JOB_SERVICE,
-    WIRE_JOB_HTTP,
-    WIRE_JOB_NOOP,
-    WIRE_JOB_SLEEP,
-    WIRE_JOB_FAIL,
-    WIRE_JOB_GATE,
-    WIRE_JOB_BARRIER,
-    WIRE_JOB_EXTERNAL,
-    WIRE_JOB_KIND_COUNT
-};
-extern const char *const wire_job_kind_words[];
-
-enum wire_upstream { WIRE_UPSTREAM_FAIL, WIRE_UPSTREAM_SKIP, WIRE_UPSTREAM_RUN, WIRE_UPSTREAM_COUNT };
 
 struct wire_demand { /* of a worker */
     struct slice pool, topic;
@@ -40,39 +24,12 @@ struct wire_demand { /* of a worker */
 };
 
 struct wire_options {
-    uint8_t kind;     /* enum wire_job_kind */
+    uint8_t kind;     /* enum job_kind */
     int64_t priority; /* above or below normal */
     struct wire_demand demand;
     uint32_t attempts_max; /* in all; 0 = 4 */
-    uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
-    uint8_t on_upstream; /* enum wire_upstream */
-    bool exclusive;
-    bool delay_from_submit;
-    int64_t delay_ms;
-    int64_t not_before_ms, deadline_ms; /* wall time */
-    int64_t start_within_ms, dispatch_timeout_ms, run_timeout_ms;
-    struct slice preferred_worker, preferred_pool;
-    bool affinity;
-    int64_t prefer_ms;
-    uint8_t gates; /* bits, in the order of the questions */
-    int64_t approval_ms;
-    uint32_t quorum;
-    bool four_eyes, policy_open;
-    struct slice approval_role;
-    struct tlv_u32s fatal_exits;
-    uint32_t max_parallel; /* foreach, so the next three: children under way at once */
-    bool fail_fast;        /* call the rest off as soon as it cannot succeed any more */
-    uint32_t allow_count, allow_percent; /* of children that may end badly */
-    uint32_t restart_base_ms, restart_cap_ms; /* services, so to the end */
-    int64_t restart_reset_ms, healthy_within_ms;
-    uint32_t stop_within_ms;
-    int64_t cache_ms; /* how long its result may be used again; 0 = the standard time */
-    bool calls;            /* external, so the next two: it has something done on a worker */
-    uint32_t poll_ms;      /* after which it asks how it is; 0 = never */
-    uint32_t poll_cap_ms;  /* the time between two polls doubles up to this; 0 = it does not */
-    uint32_t free_losses;  /* attempts up to this number cost no retry when their worker is lost */
-    uint8_t token_rights;  /* what the job's token may do in its tenant: 1 read, 2 submit */
     struct slice raw;      /* its bytes as they came; of a set that was made here, none */
+    JOB_OPTION_MEMBERS     /* job_options.h */
 };
 
 struct wire_job {

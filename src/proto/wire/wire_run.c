@@ -98,21 +98,8 @@ static bool step_has_program(const struct tlv_list *steps) {
 }
 
 bool wire_run_has_program(uint8_t kind, const struct wire_run *run) {
-    switch ((enum wire_job_kind)kind) {
-    case WIRE_JOB_COMMAND:
-    case WIRE_JOB_SCRIPT:
-    case WIRE_JOB_ARCHIVE:
-    case WIRE_JOB_SERVICE: return true;
-    case WIRE_JOB_EXTERNAL: return step_has_program(&run->submit) || step_has_program(&run->poll);
-    case WIRE_JOB_HTTP: /* the worker's own, which has bounds of its own: child/jail.h */
-    case WIRE_JOB_NOOP:
-    case WIRE_JOB_SLEEP:
-    case WIRE_JOB_FAIL:
-    case WIRE_JOB_GATE:
-    case WIRE_JOB_BARRIER:
-    case WIRE_JOB_KIND_COUNT: return false;
-    }
-    return true; /* a kind that we do not know may do anything */
+    if (kind == JOB_EXTERNAL) return step_has_program(&run->submit) || step_has_program(&run->poll);
+    return job_kind_of(kind)->runs == JOB_RUNS_PROGRAM; /* so of a kind that we do not know: it may do anything */
 }
 
 bool wire_sandbox_of(struct slice word, uint32_t *ret) {

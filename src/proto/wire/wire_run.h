@@ -41,7 +41,7 @@ enum wire_sandbox {
 };
 #define WIRE_SANDBOX_CAPABILITY "sandbox"
 struct wire_run;
-/* Whether a job of this kind (enum wire_job_kind) and body runs a program of its own on a worker: whatever does has the
+/* Whether a job of this kind (enum job_kind) and body runs a program of its own on a worker: whatever does has the
  * job's sandbox around it, be it the job itself, its submit or its poll. */
 bool wire_run_has_program(uint8_t kind, const struct wire_run *run);
 /* strict, net-off or none; false: there is no such word. */

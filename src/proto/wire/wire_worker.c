@@ -92,7 +92,7 @@ static const struct tlv_field assignment_fields[] = {
     TLV_FIELD(1, TLV_MSG, wire_assignment, attempt, .sub = &wire_attempt_desc),
     TLV_FIELD(2, TLV_U64, wire_assignment, fence),
     TLV_FIELD(3, TLV_TEXT, wire_assignment, job, .max = WIRE_TARGET_MAX),
-    TLV_FIELD(4, TLV_ENUM, wire_assignment, kind, .max = WIRE_JOB_KIND_COUNT, .names = wire_job_kind_words),
+    TLV_FIELD(4, TLV_ENUM, wire_assignment, kind, .max = JOB_KIND_COUNT, .names = job_kind_words),
     TLV_FIELD(5, TLV_BYTES, wire_assignment, body, .max = WIRE_BODY_MAX),
     TLV_FIELD(6, TLV_LIST, wire_assignment, env, .max = 4096, .sub = &wire_pair_desc),
     TLV_FIELD(7, TLV_BYTES, wire_assignment, token, .max = WIRE_TEXT_MAX),

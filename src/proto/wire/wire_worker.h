@@ -84,7 +84,7 @@ struct wire_assignment {
     struct wire_attempt attempt;
     uint64_t fence;
     struct slice job; /* for people: flow/name */
-    uint8_t kind;     /* enum wire_job_kind */
+    uint8_t kind;     /* enum job_kind */
     struct slice body; /* a `run` message, rendered */
     struct tlv_list env; /* of wire_pair: what the server adds */
     struct slice token; /* of this attempt, ends with it */

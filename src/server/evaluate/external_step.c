@@ -55,7 +55,7 @@ void external_step_fill(struct server *s, const struct attempt_effect *a, const 
     buf_init(&body, WIRE_BODY_MAX * 2);
     tlv_encode(&wire_run_desc, &run, &body);
     ret->body = arena_slice(&s->frame_arena, buf_slice(&body));
-    ret->kind = run.http.count > 0 ? WIRE_JOB_HTTP : WIRE_JOB_COMMAND;
+    ret->kind = run.http.count > 0 ? JOB_HTTP : JOB_COMMAND;
     buf_fini(&body);
     if (is_begin) put_callback(s, a, job, ret);
 }

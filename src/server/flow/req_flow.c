@@ -59,44 +59,9 @@ static void options_of(struct arena *a, const struct wire_options *w, struct opt
                                   .keys = names_of(a, &w->demand.keys),
                                   .rates = names_of(a, &w->demand.rates)};
     if (w->attempts_max != 0) ret->retries = w->attempts_max - 1;
-    if (w->backoff_base_ms != 0) ret->backoff_base_ms = w->backoff_base_ms;
-    if (w->backoff_cap_ms != 0) ret->backoff_cap_ms = w->backoff_cap_ms;
-    if (w->backoff_jitter_ms != 0) ret->backoff_jitter_ms = w->backoff_jitter_ms;
-    ret->on_upstream = w->on_upstream;
-    ret->exclusive = w->exclusive;
-    ret->delay_from_submit = w->delay_from_submit;
-    ret->delay_ms = w->delay_ms;
-    ret->not_before_ms = w->not_before_ms;
-    ret->deadline_ms = w->deadline_ms;
-    ret->start_within_ms = w->start_within_ms;
-    if (w->dispatch_timeout_ms != 0) ret->dispatch_timeout_ms = w->dispatch_timeout_ms;
-    ret->run_timeout_ms = w->run_timeout_ms;
-    ret->preferred_worker = w->preferred_worker;
-    ret->preferred_pool = w->preferred_pool;
-    ret->affinity = w->affinity;
-    ret->prefer_ms = w->prefer_ms;
-    ret->gates = w->gates;
-    if (w->approval_ms != 0) ret->approval_ms = w->approval_ms;
-    if (w->quorum != 0) ret->quorum = w->quorum;
-    ret->four_eyes = w->four_eyes;
-    ret->policy_open = w->policy_open;
-    ret->approval_role = w->approval_role;
-    ret->fatal_exits = w->fatal_exits;
-    ret->cache_ms = w->cache_ms;
-    ret->max_parallel = w->max_parallel;
-    ret->fail_fast = w->fail_fast;
-    ret->allow_count = w->allow_count;
-    ret->allow_percent = w->allow_percent;
-    ret->restart_base_ms = w->restart_base_ms;
-    ret->restart_cap_ms = w->restart_cap_ms;
-    ret->restart_reset_ms = w->restart_reset_ms;
-    ret->healthy_within_ms = w->healthy_within_ms;
-    ret->stop_within_ms = w->stop_within_ms;
-    ret->calls = w->calls;
-    ret->poll_ms = w->poll_ms;
-    ret->poll_cap_ms = w->poll_cap_ms;
-    ret->token_rights = w->token_rights;
-    ret->free_losses = w->free_losses;
+#define X(name, type, journal, wire, standard, wait, text) ret->name = JOB_OPTION_OR_##type(w->name, standard);
+    JOB_OPTION_TABLE(X)
+#undef X
 }
 
 /* Bodies that someone may be asked about carry their hash. */
@@ -107,7 +72,7 @@ static struct slice hash_of(struct server *s, struct arena *a, struct slice byte
 }
 
 static bool is_asked_about(const struct options *o) {
-    return o->gates != 0 || o->kind == JOB_GATE || o->kind == JOB_EXTERNAL;
+    return o->gates != 0 || job_kind_of(o->kind)->asks != GATE_COUNT;
 }
 
 /* `name` of this flow, or `f3k9a/name` of another one. */

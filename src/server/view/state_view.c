@@ -137,7 +137,7 @@ void state_view_job(const struct state_view *l, const struct job_view *v, bool d
     struct job_view root;
     *ret = (struct wire_job_view){.job = state_view_job_name(l, v),
                                   .state = slice_str(job_state_word(v->state)),
-                                  .kind = slice_str(wire_job_kind_words[o->kind]),
+                                  .kind = slice_str(job_kind_words[o->kind]),
                                   .attempt = v->attempt,
                                   .attempts_max = o->retries + 1,
                                   .since_ms = shown_ms(v->since),

@@ -58,7 +58,7 @@ static struct tlv_list inputs_of(struct server *s, struct job_ref ref, size_t *r
 
 /* What runs inside the worker has no use for a token, and making one costs more than a no-op does. */
 static bool runs_a_process(uint8_t kind) {
-    return kind == JOB_COMMAND || kind == JOB_SCRIPT || kind == JOB_ARCHIVE || kind == JOB_SERVICE;
+    return job_kind_of(kind)->runs == JOB_RUNS_PROGRAM;
 }
 
 /* A child of a foreach job: which of the items is its own, filled in. */
