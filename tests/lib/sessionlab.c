@@ -545,10 +545,10 @@ static void check_empty(const struct server *s) {
     ENSURE(s->calls.count == 0);
     ENSURE(s->hung_up.count == 0);
     ENSURE(s->held_dones.count == 0);
-    ENSURE(s->webs.all.count == 0);
-    ENSURE(s->webs.mcps.count == 0);
-    ENSURE(s->titan.talks.count == 0);
-    ENSURE(s->resps.all.count == 0);
+    ENSURE(webs_of(s)->all.count == 0);
+    ENSURE(webs_of(s)->exchanges.count == 0);
+    ENSURE(titan_of(s)->talks.count == 0);
+    ENSURE(resps_of(s)->all.count == 0);
     ENSURE(s->streams.uploads.count == 0 && s->streams.upload_by_number.count == 0);
     ENSURE(s->streams.readers.count == 0);
     ENSURE(s->event_ring.readers.count == 0);
@@ -556,7 +556,7 @@ static void check_empty(const struct server *s) {
     ENSURE(s->subscribers.followers.count == 0);
     ENSURE(s->flow_events.all.count == 0);
     ENSURE(s->demands.watchers.count == 0);
-    ENSURE(s->orion.stream.clients.count == 0 && s->orion.stream.joining.count == 0);
+    ENSURE(orion_of(s)->stream.clients.count == 0 && orion_of(s)->stream.joining.count == 0);
     ENSURE(sessionlab_watches(s->engine) == 0);
 }
 

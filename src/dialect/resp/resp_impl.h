@@ -33,6 +33,7 @@ struct resp {
     uint8_t version; /* of RESP: 2 or 3 */
     uint32_t index; /* in the pool */
     bool is_ready, is_holding;
+    bool has_spoken; /* something came */
     bool stalled; /* commands wait until replies have left */
     bool ending; /* nothing more is served; the connection ends when its replies are out */
     char name[RESP_NAME_BYTES]; /* by CLIENT SETNAME */
@@ -46,6 +47,14 @@ struct resp {
     uint32_t watch_last;
     uint32_t pattern_bytes; /* of the patterns in it that are not cheap (pattern.h) */
 };
+
+static inline struct resp *resp_of(const struct session *n) {
+    return n->dialect_state;
+}
+
+static inline bool resp_is_own_listener(const struct session *n) {
+    return n->only == &resp_dialect;
+}
 
 struct resp_command;
 
@@ -121,6 +130,8 @@ void resp_multi_queue(struct resp_ask *x);
 bool resp_multi_waits(struct resp_ask *x); /* an EXEC that this batch has no room for: later */
 void resp_multi_end(struct resp *p); /* as DISCARD and UNWATCH */
 void resp_channels_end(struct resp *p);
+/* A message on a channel that this session has subscribed to. */
+void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *x);
 void resp_channels_stop(struct resp_ask *x); /* all, without a word */
 
 /* Where a SCAN goes on (resp_scan.c): false: the cursor is not known, and that was said. */

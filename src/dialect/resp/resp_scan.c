@@ -27,7 +27,7 @@ bool resp_bookmark_find(struct resp_ask *x, struct slice cursor, struct slice se
         return false;
     }
     if (number == 0) return true;
-    const struct resp_bookmark *all = x->s->resps.bookmarks;
+    const struct resp_bookmark *all = resps_of(x->s)->bookmarks;
     const struct resp_bookmark *b = all != NULL ? &all[(uint64_t)number % RESP_BOOKMARKS] : NULL;
     if (b == NULL || b->number != (uint64_t)number || b->mixed != mixed(x, set)) {
         resp_error(&x->out, "ERR this cursor is not known, or not any more: begin again with 0");
@@ -38,7 +38,7 @@ bool resp_bookmark_find(struct resp_ask *x, struct slice cursor, struct slice se
 }
 
 uint64_t resp_bookmark_put(struct resp_ask *x, struct slice where, struct slice set) {
-    struct resps *all = &x->s->resps;
+    struct resps *all = resps_of(x->s);
     if (all->bookmarks == NULL) all->bookmarks = ARENA_ARRAY(&x->s->birth, struct resp_bookmark, RESP_BOOKMARKS);
     uint64_t number = ++all->bookmark_last;
     struct resp_bookmark *b = &all->bookmarks[number % RESP_BOOKMARKS];

@@ -9,6 +9,7 @@
 #define REEVE_RESP_SESSION_H
 
 #include "buf.h"
+#include "dialect.h"
 #include "net.h"
 #include "pool.h"
 #include "slice.h"
@@ -50,20 +51,12 @@ struct resps {
 void resp_init(struct server *s);
 void resp_fini(struct server *s);
 
-/* For session.c: the connection speaks RESP; its bytes; it is gone; it takes what is sent again. */
-void resp_open(struct server *s, struct session *n);
-void resp_received(struct server *s, struct session *n, struct slice bytes);
-void resp_close(struct server *s, struct session *n);
-void resp_drained(struct server *s, struct session *n);
-void resp_refuse(struct server *s, struct session *n, const char *text); /* says why; the caller hangs up */
+extern const struct dialect_ops resp_dialect;
 
 /* For server.c: inside a pass, and at its end. */
 void resp_serve(struct server *s);
 void resp_step(struct server *s);
 bool resp_waits(const struct server *s); /* a pass is due for those who are ready */
 bool resp_is_quiet(const struct server *s); /* no reply is held */
-
-/* For req_store.c: a message on a channel that this session has subscribed to. */
-void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *x);
 
 #endif

@@ -3,6 +3,7 @@
 #include "flow_file.h"
 
 #include "route.h"
+#include "server_impl.h"
 #include "spec.h"
 
 #define PARAMS_MAX 256u

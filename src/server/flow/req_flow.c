@@ -8,6 +8,7 @@
 #include "job_token.h"
 #include "panic.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 #include "target.h"
 

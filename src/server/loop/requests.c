@@ -8,6 +8,7 @@
 #include "panic.h"
 #include "playground.h"
 #include "route.h"
+#include "server_impl.h"
 #include "target.h"
 #include "titan_session.h"
 

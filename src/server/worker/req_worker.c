@@ -5,6 +5,7 @@
 #include "external_step.h"
 #include "mutant.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_job.h"
 
@@ -321,7 +322,7 @@ void req_done(struct server *s, struct request *r) {
         return;
     }
     struct held_done *h = vec_push(&s->held_dones);
-    *h = (struct held_done){r->session->conn, r->id, bytes_new(r->body), ticket};
+    *h = (struct held_done){r->session->conn, r->id, request_bytes(r), ticket};
 }
 
 void req_done_again(struct server *s) {
