@@ -22,6 +22,7 @@ declare -A rule=(
     [store]="base port store"
     [history]="base history port store"
     [server]="base calendar core eval journal mcp port proto server spec store"
+    [assembly]="assembly base calendar core eval journal mcp port proto server spec store"
     [agent]="agent base core journal port proto spec store"
     [os]="base os port"
     [child]="base child port proto"
@@ -109,6 +110,24 @@ check "$([[ $layer_count == "${#rule[@]}" ]] && echo true || echo false)" "every
 # One include path may see several rooms, so a name stands for one header.
 twice=$(find src sim tests/lib -name '*.h' -printf '%f\n' | sort | uniq -d)
 check "$([[ -z $twice ]] && echo true || echo false)" "no two headers have the same name${twice:+: $twice}"
+
+# Nothing in the server names a dialect. The struct of the server still holds what the dialects have for all their
+# connections, and its passes call them; both end when these are parts of the server.
+dialect_headers=$(find src/dialect -name '*.h' -printf '%f\n' | sort | paste -sd'|')
+check "$([[ -n $dialect_headers ]] && echo true || echo false)" "there are dialects"
+others=$(grep -rlE --include='*.[ch]' "^#include \"($dialect_headers)\"" src/server |
+    grep -vE '^src/server/(loop/server\.c|loop/server_impl\.h|blob/blob_gc\.c)$' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "no file of the server includes a dialect${others:+: $others}"
+# A dialect sees no other, but HTTP where it is spoken over it.
+for dialect in src/dialect/*/; do
+    name=$(basename "$dialect")
+    seen="$name"
+    [[ $name != mcp && $name != orion && $name != titan ]] || seen="$name|http"
+    foreign=$(find src/dialect -name '*.h' | grep -vE "^src/dialect/($seen)/" | xargs -n1 basename | paste -sd'|')
+    [[ $seen == "$name" ]] || foreign="$foreign|web_impl.h"
+    others=$(grep -rlE --include='*.[ch]' "^#include \"($foreign)\"" "$dialect" || true)
+    check "$([[ -z $others ]] && echo true || echo false)" "$name includes no other dialect${others:+: $others}"
+done
 
 # Libraries of the system belong to one layer each; headers of the system are visible to all, so this is by reading.
 others=$(grep -rl --include='*.[ch]' '<sqlite3\.h>' src | grep -v '^src/history/' || true)

@@ -4,6 +4,7 @@
 #include "http_dialect.h"
 #include "lane.h"
 #include "orion_gate.h"
+#include "requests.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
@@ -172,6 +173,9 @@ static void closed(struct server *s, struct session *n) {
     web_closed(s, n);
 }
 
+static const struct request_row own_row = {
+    .roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_orion};
+
 const struct dialect_ops orion_dialect = {.name = "HTTP",
                                           .first = SNIFF_BIT(SNIFF_HTTP),
                                           .misfits = HTTP_MISFITS,
@@ -186,4 +190,6 @@ const struct dialect_ops orion_dialect = {.name = "HTTP",
                                           .drained = web_drained,
                                           .is_idle = web_is_idle,
                                           .memory_bytes = web_memory_bytes,
-                                          .part_bytes = web_part_bytes};
+                                          .part_bytes = web_part_bytes,
+                                          .own_op = WIRE_ORION_GET,
+                                          .own_row = &own_row};

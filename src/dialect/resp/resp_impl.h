@@ -116,7 +116,7 @@ bool resp_look_set(struct resp_ask *x, struct slice key, bool *ret_there, struct
 bool resp_change(struct resp_ask *x, const struct cmd_store *change, struct reply *ret);
 enum err resp_try(struct resp_ask *x, const struct cmd_store *change, struct reply *ret);
 void resp_refused(struct resp_ask *x, const struct reply *r);
-/* Keys that are made from the state of jobs and workers (titan_keys.h). */
+/* Keys that are made from the state of jobs and workers (resp_key_map). */
 bool resp_is_virtual(struct slice key);
 
 /* Who may come (resp_gate.c). */

@@ -7,7 +7,6 @@
 #include "pattern.h"
 #include "resp_impl.h"
 #include "store_number.h"
-#include "titan_keys.h"
 
 #define KEYS_MAX 100000u /* that one command looks at: more would keep all others waiting */
 #define PAGE_STANDARD 10u
@@ -193,7 +192,7 @@ static bool gather_made(struct resp_ask *x, struct found *f) {
     struct made m = {f, &x->s->arena};
     uint32_t tenant = view_tenant_number(server_state(x->s), x->place.tenant);
     arena_reset(&x->s->arena);
-    return resp_is_virtual(x->args[1]) && titan_key_members(x->s, tenant, x->args[1], add_made, &m);
+    return resp_is_virtual(x->args[1]) && resp_key_map.members(x->s, tenant, x->args[1], add_made, &m);
 }
 
 void resp_do_sscan(struct resp_ask *x) {

@@ -21,6 +21,15 @@ struct store_effect;
 
 #define RESP_GUEST "resp"
 
+/* Keys that are made from the state, as another system has them: read, never written. Assembly says which. */
+struct resp_key_map {
+    bool (*get)(struct server *s, uint32_t tenant, struct slice key, struct buf *ret); /* false: no such key */
+    /* Each member of such a set, until `each` returns false. */
+    bool (*members)(struct server *s, uint32_t tenant, struct slice key, bool (*each)(void *arg, struct slice member),
+                    void *arg);
+};
+extern const struct resp_key_map resp_key_map;
+
 struct resp_options {
     const char *tenant; /* of who comes by the listener of its own */
 };

@@ -6,9 +6,11 @@
 
 #include "http_dialect.h"
 #include "panic.h"
+#include "requests.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "titan_capability.h"
 #include "titan_fleet.h"
 #include "titan_impl.h"
 #include "titan_web.h"
@@ -103,7 +105,7 @@ static bool takes_answers(struct server *s, struct titan_talk *t) {
     return unsent > 0 && (before == 0 || unsent < before);
 }
 
-static int64_t expire(struct server *s) {
+int64_t titan_expire(struct server *s) {
     const struct heap_item *top;
     while ((top = heap_top(&titan_of(s)->deadlines)) != NULL && top->key <= s->now_ms) {
         struct titan_talk *t = pool_at(&titan_of(s)->talks, (uint32_t)top->ref);
@@ -421,6 +423,9 @@ static void refuse(struct server *s, struct session *n, uint32_t request, enum e
     (void)s, (void)n, (void)request, (void)e, (void)text;
 }
 
+const struct request_row titan_own_row = {
+    .roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_titan};
+
 const struct dialect_ops titan_dialect = {.name = "TITAN_PROTO v1",
                                           .open = open,
                                           .closed = closed,
@@ -430,4 +435,7 @@ const struct dialect_ops titan_dialect = {.name = "TITAN_PROTO v1",
                                           .frames = titan_heard,
                                           .refuse = refuse,
                                           .memory_bytes = memory_bytes,
-                                          .expire = expire};
+                                          .expire = titan_expire,
+                                          .capabilities = titan_capabilities,
+                                          .own_op = WIRE_TITAN_GET,
+                                          .own_row = &titan_own_row};

@@ -76,7 +76,9 @@ void titan_init(struct server *s);
 void titan_fini(struct server *s);
 
 extern const struct dialect_ops titan_dialect;
-void titan_step(struct server *s); /* each pass: goes on with what was answered */
+extern const struct request_row titan_own_row; /* what both dialects ask about the state (req_titan.c) */
+void titan_step(struct server *s);      /* each pass: goes on with what was answered */
+int64_t titan_expire(struct server *s); /* ends what takes too long; when the next one is due */
 
 /* ---- talks; the dashboard's interface has one for each connection, too (titan_web.h) ---- */
 

@@ -319,4 +319,6 @@ const struct dialect_ops titan_web_dialect = {.name = "HTTP",
                                               .drained = web_drained,
                                               .is_idle = web_is_idle,
                                               .memory_bytes = memory_bytes,
-                                              .part_bytes = web_part_bytes};
+                                              .part_bytes = web_part_bytes,
+                                              .own_op = WIRE_TITAN_GET,
+                                              .own_row = &titan_own_row};

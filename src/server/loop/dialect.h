@@ -17,9 +17,11 @@
 #include "sniff.h"
 #include "wire.h"
 
+struct arena;
 struct event_stream_ops;
 struct lane_entry;
 struct request;
+struct request_row;
 struct sample;
 struct server;
 struct session;
@@ -73,6 +75,13 @@ struct dialect_ops {
 
     int64_t (*expire)(struct server *s); /* ends what takes too long; when the next one is due */
     void (*measure)(const struct server *s, struct sample *ret);
+    /* What a worker can, as this dialect's jobs ask for it: its capabilities and more. False: nothing more. */
+    bool (*capabilities)(const struct server *s, struct arena *a, const struct wire_worker_info *w,
+                         struct tlv_list *ret);
+
+    /* A question of its own, which no other dialect asks: its opcode and its row (requests.h); NULL = none. */
+    uint8_t own_op;
+    const struct request_row *own_row;
 };
 
 /* All of them; the last is NULL. */

@@ -89,7 +89,7 @@ void route_serve(struct server *s, const struct lane_entry *entry) {
         return;
     }
     s->checked = entry->conn;
-    request_row(entry->op)->serve(s, &r);
+    request_serve(s, &r);
     s->checked = (conn_id){0};
     if (s->arena.bytes > KEPT_BYTES) arena_reset(&s->arena);
 }
