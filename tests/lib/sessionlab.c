@@ -7,9 +7,13 @@
 #include <string.h>
 
 #include "auth.h"
+#include "http_dialect.h"
+#include "orion_session.h"
 #include "osdigest.h"
 #include "panic.h"
+#include "resp_session.h"
 #include "server_impl.h"
+#include "titan_session.h"
 
 /* Of all connections: so little that a few that do not read have to go. */
 #define MEMORY_BYTES ((uint64_t)4 << 20)

@@ -22,6 +22,7 @@
 #include "net.h"
 #include "pool.h"
 #include "rate.h"
+#include "server_impl.h"
 #include "session.h"
 #include "vec.h"
 #include "websocket.h"
@@ -66,17 +67,6 @@ static inline struct web *web_of(const struct session *n) {
     return n->dialect_state;
 }
 
-struct webs {
-    struct pool all; /* struct web */
-    struct heap deadlines;
-    struct vec ready; /* conn_id: an answer is out, and more to do */
-    struct arena arena;
-    struct buf json, out;
-    uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
-    struct http_date date;
-    struct pool exchanges; /* of mounts: requests that they serve */
-};
-
 #define LOGIN_URL_BYTES 640u
 
 struct logins {
@@ -85,6 +75,25 @@ struct logins {
     struct rate requests; /* of callers, by HTTP */
     uint64_t count, failed_count, limited_count;
 };
+
+struct webs {
+    struct pool all; /* struct web */
+    struct heap deadlines;
+    struct arena arena;
+    struct buf json, out;
+    uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
+    struct http_date date;
+    struct pool exchanges; /* of mounts: requests that they serve */
+    struct logins logins;
+};
+
+static inline struct webs *webs_of(const struct server *s) {
+    return s->webs.own;
+}
+
+static inline struct logins *logins_of(const struct server *s) {
+    return &webs_of(s)->logins;
+}
 
 /* ---- faces ---- */
 

@@ -27,10 +27,11 @@ static void moved(void *ctx, uint64_t ref, uint32_t position) {
 }
 
 void web_init(struct server *s) {
-    struct webs *all = webs_of(s);
+    struct webs *all = ARENA_NEW(&s->birth, struct webs);
+    s->webs.own = all;
     pool_init(&all->all, sizeof(struct web), WEBS_MAX);
     heap_init(&all->deadlines, moved, all);
-    vec_init(&all->ready, sizeof(conn_id));
+    vec_init(&s->webs.ready, sizeof(conn_id));
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
@@ -49,7 +50,7 @@ void web_fini(struct server *s) {
     pool_fini(&all->exchanges);
     pool_fini(&all->all);
     heap_fini(&all->deadlines);
-    vec_fini(&all->ready);
+    vec_fini(&s->webs.ready);
     arena_fini(&all->arena);
     buf_fini(&all->json);
     buf_fini(&all->out);
@@ -268,7 +269,7 @@ static void settle(struct server *s, struct session *n) {
 void web_drained(struct server *s, struct session *n, bool resumes) {
     (void)resumes;
     bool has_more = n->in.len > 0 && !web_of(n)->busy && !web_of(n)->stuck;
-    if (web_of(n)->ending || has_more) *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
+    if (web_of(n)->ending || has_more) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 void web_received(struct server *s, struct session *n, struct slice bytes) {
@@ -322,7 +323,7 @@ void web_finished(struct server *s, struct session *n) {
     w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);
     budget_charge(s, n);
-    *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
+    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 void web_goodbye(struct server *s, struct session *n) {
@@ -330,7 +331,7 @@ void web_goodbye(struct server *s, struct session *n) {
     if (web_stream_is_open(web_of(n))) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
     if (web_of(n)->busy || !http_in_is_idle(&web_of(n)->in)) return;
     web_of(n)->ending = true;
-    *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
+    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 /* What all share after a large answer. */
@@ -343,9 +344,9 @@ static void trim(struct webs *all) {
 }
 
 void web_step(struct server *s) {
-    struct vec ready = webs_of(s)->ready;
+    struct vec ready = s->webs.ready;
     if (ready.count == 0) return;
-    vec_init(&webs_of(s)->ready, sizeof(conn_id));
+    vec_init(&s->webs.ready, sizeof(conn_id));
     for (uint32_t i = 0; i < ready.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&ready, i));
         if (n == NULL || web_of(n)->busy) continue;

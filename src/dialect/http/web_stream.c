@@ -128,7 +128,7 @@ void web_stream_end(struct server *s, struct session *n, enum websocket_code cod
     web_stream_last_word(s, n, code, why);
     w->busy = w->streaming = false;
     w->ending = true;
-    *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
+    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 void web_stream_end_session(struct server *s, const struct cookie *c) {

@@ -56,6 +56,6 @@ void web_upload_more(struct server *s, struct session *n) {
 void web_unstick(struct server *s) {
     for (uint32_t i = 1; i <= webs_of(s)->all.high; i++) {
         const struct web *w = pool_at(&webs_of(s)->all, i);
-        if (w->conn.v != 0 && w->stuck) *(conn_id *)vec_push(&webs_of(s)->ready) = w->conn;
+        if (w->conn.v != 0 && w->stuck) *(conn_id *)vec_push(&s->webs.ready) = w->conn;
     }
 }

@@ -16,8 +16,9 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 }
 
 void orion_init(struct server *s) {
-    orion_of(s)->handler = s->handler;
-    orion_of(s)->handler.opened = opened;
+    s->orion.own = ARENA_NEW(&s->birth, struct orion);
+    s->orion.handler = s->handler;
+    s->orion.handler.opened = opened;
     orion_of(s)->opened_ms = s->world.clock->mono(s->world.clock).ms;
     vec_init(&orion_of(s)->flows, sizeof(struct orion_dag));
     orion_stream_init(s);
@@ -173,8 +174,7 @@ static void closed(struct server *s, struct session *n) {
     web_closed(s, n);
 }
 
-static const struct request_row own_row = {
-    .roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_orion};
+static const struct request_row own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_orion};
 
 const struct dialect_ops orion_dialect = {.name = "HTTP",
                                           .first = SNIFF_BIT(SNIFF_HTTP),

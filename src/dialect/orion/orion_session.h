@@ -12,6 +12,7 @@
 #include "net.h"
 #include "orion.h"
 #include "orion_stream.h"
+#include "server_impl.h"
 #include "vec.h"
 #include "wire_orion.h"
 
@@ -44,13 +45,16 @@ struct orion_dag {
 };
 
 struct orion {
-    struct net_handler handler;
     int64_t opened_ms; /* monotonic */
     struct vec flows;  /* of orion_dag: those of this dialect, oldest first */
     uint64_t seen;     /* flows up to this number have been looked at */
     struct orion_stream stream;
     struct orion_bucket buckets[ORION_BUCKETS];
 };
+
+static inline struct orion *orion_of(const struct server *s) {
+    return s->orion.own;
+}
 
 void orion_init(struct server *s);
 void orion_fini(struct server *s);

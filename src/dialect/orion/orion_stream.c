@@ -3,6 +3,7 @@
 
 #include "http_dialect.h"
 #include "orion_event.h"
+#include "orion_session.h"
 #include "orion_view.h"
 #include "server_impl.h"
 #include "session.h"

@@ -2,10 +2,12 @@
  * restart changes nothing. Flows of this dialect are found once and remembered; each later request looks at newer ones
  * only. */
 #include "call.h"
+#include "json_read.h"
+#include "orion_session.h"
 #include "orion_view.h"
 #include "server_impl.h"
-#include "session.h"
 #include "server_view.h"
+#include "session.h"
 #include "view_history.h"
 
 /* ---- which flows ---- */

@@ -3,6 +3,7 @@
 #define REEVE_RESP_IMPL_H
 
 #include "resp.h"
+#include "resp_session.h"
 #include "server_impl.h"
 #include "view_store.h"
 

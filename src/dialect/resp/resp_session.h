@@ -12,6 +12,7 @@
 #include "dialect.h"
 #include "net.h"
 #include "pool.h"
+#include "server_impl.h"
 #include "slice.h"
 #include "vec.h"
 
@@ -43,7 +44,6 @@ struct resp_bookmark { /* where a SCAN goes on */
 };
 
 struct resps {
-    struct net_handler handler; /* of the listener of its own */
     struct pool all;            /* struct resp */
     struct vec ready;           /* conn_id: with commands to serve */
     struct vec serving;         /* those of the present pass */
@@ -56,6 +56,10 @@ struct resps {
     uint64_t pass; /* number of the present one */
     int64_t opened_ms; /* monotonic */
 };
+
+static inline struct resps *resps_of(const struct server *s) {
+    return s->resps.own;
+}
 
 void resp_init(struct server *s);
 void resp_fini(struct server *s);

@@ -5,6 +5,7 @@
 
 #include "server_impl.h"
 #include "titan_flow.h"
+#include "titan_session.h"
 #include "view_history.h"
 
 void titan_book_init(struct titan_book *b) {

@@ -4,6 +4,7 @@
 #include "record.h"
 #include "server_impl.h"
 #include "titan_job.h"
+#include "titan_session.h"
 
 static void capability_add(struct tlv_list *list, struct slice name) {
     struct name_item *names = list->at;

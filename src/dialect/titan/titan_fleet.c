@@ -5,6 +5,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "titan_flow.h"
+#include "titan_session.h"
 
 #define ANSWER_BYTES_MAX 256u
 #define QUIET_MS 1000 /* whoever has said nothing by then only looked whether we are there */

@@ -6,6 +6,7 @@
 
 #include "server_impl.h"
 #include "titan_flow.h"
+#include "titan_session.h"
 #include "view_history.h"
 #include "view_store.h"
 

@@ -240,7 +240,7 @@ static void get_ready(struct server *s, struct session *n) {
     struct titan_talk *t = talk_of(n);
     if (t->ready) return;
     t->ready = true;
-    *(conn_id *)vec_push(&titan_of(s)->ready) = n->conn;
+    *(conn_id *)vec_push(&s->titan.ready) = n->conn;
 }
 
 void titan_heard(struct server *s, struct session *n, struct slice frames) {
@@ -289,14 +289,14 @@ static void heard_serve(struct server *s, struct session *n) {
 }
 
 void titan_step(struct server *s) {
-    uint32_t count = titan_of(s)->ready.count; /* who is entered meanwhile waits for the next pass */
+    uint32_t count = s->titan.ready.count; /* who is entered meanwhile waits for the next pass */
     for (uint32_t i = 0; i < count; i++) {
-        struct session *n = session_of(s, *(conn_id *)vec_at(&titan_of(s)->ready, i));
+        struct session *n = session_of(s, *(conn_id *)vec_at(&s->titan.ready, i));
         if (n != NULL) heard_serve(s, n);
     }
-    uint32_t left = titan_of(s)->ready.count - count;
-    if (left > 0) memmove(titan_of(s)->ready.at, vec_at(&titan_of(s)->ready, count), left * sizeof(conn_id));
-    titan_of(s)->ready.count = left;
+    uint32_t left = s->titan.ready.count - count;
+    if (left > 0) memmove(s->titan.ready.at, vec_at(&s->titan.ready, count), left * sizeof(conn_id));
+    s->titan.ready.count = left;
 }
 
 /* ---- answers ---- */
@@ -386,12 +386,13 @@ static void moved(void *ctx, uint64_t ref, uint32_t position) {
 }
 
 void titan_init(struct server *s) {
-    struct titan *all = titan_of(s);
-    all->handler = s->handler;
-    all->handler.opened = opened;
+    struct titan *all = ARENA_NEW(&s->birth, struct titan);
+    s->titan.own = all;
+    s->titan.handler = s->handler;
+    s->titan.handler.opened = opened;
     pool_init(&all->talks, sizeof(struct titan_talk), TALKS_MAX);
     heap_init(&all->deadlines, moved, all);
-    vec_init(&all->ready, sizeof(conn_id));
+    vec_init(&s->titan.ready, sizeof(conn_id));
     buf_init(&all->out, HEARD_BYTES_MAX);
     titan_book_init(&all->book);
     titan_web_init(s);
@@ -402,7 +403,7 @@ void titan_fini(struct server *s) {
     struct titan *all = titan_of(s);
     pool_fini(&all->talks);
     heap_fini(&all->deadlines);
-    vec_fini(&all->ready);
+    vec_fini(&s->titan.ready);
     buf_fini(&all->out);
     titan_book_fini(&all->book);
     titan_gates_fini(&all->gates);
@@ -423,8 +424,7 @@ static void refuse(struct server *s, struct session *n, uint32_t request, enum e
     (void)s, (void)n, (void)request, (void)e, (void)text;
 }
 
-const struct request_row titan_own_row = {
-    .roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_titan};
+const struct request_row titan_own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_titan};
 
 const struct dialect_ops titan_dialect = {.name = "TITAN_PROTO v1",
                                           .open = open,

@@ -13,6 +13,7 @@
 #include "heap.h"
 #include "net.h"
 #include "pool.h"
+#include "server_impl.h"
 #include "titan_book.h"
 #include "titan_gates.h"
 #include "vec.h"
@@ -62,23 +63,25 @@ struct titan_talk { /* one connection */
 };
 
 struct titan {
-    struct net_handler handler, web_handler;
     struct pool talks; /* struct titan_talk */
     struct heap deadlines;
-    struct vec ready; /* conn_id */
     struct buf out;
     struct titan_book book;
     struct titan_gates gates;
     bool has_topic; /* it was looked for (titan_fleet.h) */
 };
 
+static inline struct titan *titan_of(const struct server *s) {
+    return s->titan.own;
+}
+
 void titan_init(struct server *s);
 void titan_fini(struct server *s);
 
 extern const struct dialect_ops titan_dialect;
 extern const struct request_row titan_own_row; /* what both dialects ask about the state (req_titan.c) */
-void titan_step(struct server *s);      /* each pass: goes on with what was answered */
-int64_t titan_expire(struct server *s); /* ends what takes too long; when the next one is due */
+void titan_step(struct server *s);             /* each pass: goes on with what was answered */
+int64_t titan_expire(struct server *s);        /* ends what takes too long; when the next one is due */
 
 /* ---- talks; the dashboard's interface has one for each connection, too (titan_web.h) ---- */
 

@@ -19,8 +19,8 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 }
 
 void titan_web_init(struct server *s) {
-    titan_of(s)->web_handler = s->handler;
-    titan_of(s)->web_handler.opened = opened;
+    s->titan.web_handler = s->handler;
+    s->titan.web_handler.opened = opened;
 }
 
 /* ---- heads ---- */

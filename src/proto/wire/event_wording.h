@@ -1,6 +1,6 @@
-/* event_wording.h: how a stream of events is worded. Whoever sends events (server/event/event_blocks.h) knows no words: it
- * asks a wording for the text of each message and frames that. A wording that has nothing to say at some point writes
- * nothing, and then nothing is sent. */
+/* event_wording.h: how a stream of events is worded. Whoever sends events (server/event/event_blocks.h) knows no words:
+ * it asks a wording for the text of each message and frames that. A wording that has nothing to say at some point
+ * writes nothing, and then nothing is sent. */
 #ifndef REEVE_EVENT_WORDING_H
 #define REEVE_EVENT_WORDING_H
 

@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "net.h"
 #include "slice.h"
 #include "sniff.h"
+#include "vec.h"
 #include "wire.h"
 
 struct arena;
@@ -82,6 +84,13 @@ struct dialect_ops {
     /* A question of its own, which no other dialect asks: its opcode and its row (requests.h); NULL = none. */
     uint8_t own_op;
     const struct request_row *own_row;
+};
+
+/* What a dialect has for all its connections, as the struct of the server holds it. */
+struct dialect_place {
+    void *own;                               /* the dialect's */
+    struct vec ready;                        /* conn_id: with something to do at the end of the pass */
+    struct net_handler handler, web_handler; /* of listeners of its own */
 };
 
 /* All of them; the last is NULL. */

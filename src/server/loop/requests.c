@@ -137,12 +137,12 @@ static enum err names_demand(struct server *s, const struct session *n, const vo
 /* Those without a rule of their own here are found by who serves them, in a way that finds nothing of others. */
 static enum err (*const names_checks[NAMES_COUNT])(struct server *s, const struct session *n, const void *message,
                                                    struct why *why) = {
-    [NAMES_NOTHING] = names_nothing,   [NAMES_OWN] = names_nothing,
-    [NAMES_FLOWS] = names_nothing,     [NAMES_LIST] = names_list,
-    [NAMES_QUESTION] = names_question, [NAMES_WORKER] = names_worker,
-    [NAMES_PAUSED] = names_paused,     [NAMES_TENANT] = names_tenant,
-    [NAMES_STANDARD] = names_standard, [NAMES_EXTERNAL] = names_external,
-    [NAMES_DEMAND] = names_demand,     [NAMES_ATTEMPTS] = names_nothing,
+    [NAMES_NOTHING] = names_nothing,         [NAMES_OWN] = names_nothing,
+    [NAMES_FLOWS] = names_nothing,           [NAMES_LIST] = names_list,
+    [NAMES_QUESTION] = names_question,       [NAMES_WORKER] = names_worker,
+    [NAMES_PAUSED] = names_paused,           [NAMES_TENANT] = names_tenant,
+    [NAMES_STANDARD] = names_standard,       [NAMES_EXTERNAL] = names_external,
+    [NAMES_DEMAND] = names_demand,           [NAMES_ATTEMPTS] = names_nothing,
     [NAMES_ALL_TENANTS] = names_all_tenants,
 };
 

@@ -4,8 +4,8 @@
  *
  * Every request goes through request_check before anything of it is served, by whatever dialect it came: those of the
  * native wire, of HTTP and of agents arrive as messages (route.c); a dialect that has no messages names the row whose
- * rights it uses, and one with a question of its own has a row for it (dialect_ops.own_row). The rule for things is one:
- * what belongs to another tenant is answered like what is not there. */
+ * rights it uses, and one with a question of its own has a row for it (dialect_ops.own_row). The rule for things is
+ * one: what belongs to another tenant is answered like what is not there. */
 #ifndef REEVE_REQUESTS_H
 #define REEVE_REQUESTS_H
 

@@ -12,6 +12,7 @@
 #include "call.h"
 #include "cookie.h"
 #include "demand.h"
+#include "dialect.h"
 #include "engine.h"
 #include "evaluator.h"
 #include "event_ring.h"
@@ -21,25 +22,19 @@
 #include "flow_retention.h"
 #include "heap.h"
 #include "history_writer.h"
-#include "http_dialect.h"
 #include "items.h"
 #include "lane.h"
-#include "login_ticket.h"
 #include "map.h"
 #include "metric.h"
 #include "observer.h"
-#include "orion_session.h"
 #include "playground.h"
 #include "pool.h"
-#include "rate.h"
-#include "resp_session.h"
 #include "route.h"
 #include "schedule_slots.h"
 #include "server.h"
 #include "session.h"
 #include "stream.h"
 #include "subscribers.h"
-#include "titan_session.h"
 #include "vec.h"
 #include "view.h"
 #include "wire.h"
@@ -110,8 +105,6 @@ struct server {
     struct vec jobs_ended;        /* conn_id: of these perhaps, since the last look */
     struct vec unauthenticated;   /* conn_id: connections that have not said hello */
     struct vec hung_up;           /* struct closed_session: sessions the engine has yet to hear of */
-    struct webs webs;
-    struct logins logins;
     struct budget budget;
     struct fifo turns[WIRE_LANE_COUNT]; /* accounts whose connections have requests (fair_queue.h) */
     uint64_t turn_us;                   /* when the last request was served */
@@ -135,9 +128,7 @@ struct server {
     struct blob_gc blob_gc;
     struct demands demands;
     struct playground playground;
-    struct orion orion;
-    struct titan titan;
-    struct resps resps;
+    struct dialect_place webs, orion, titan, resps;
     struct arena arena; /* of one request */
     struct arena frame_arena; /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
@@ -171,28 +162,6 @@ const char *server_note(struct server *s);
 
 static inline const struct state *server_state(const struct server *s) {
     return engine_state(s->engine);
-}
-
-/* ---- what the dialects have for all their connections ---- */
-
-static inline struct webs *webs_of(const struct server *s) {
-    return (struct webs *)(uintptr_t)&s->webs;
-}
-
-static inline struct logins *logins_of(const struct server *s) {
-    return (struct logins *)(uintptr_t)&s->logins;
-}
-
-static inline struct orion *orion_of(const struct server *s) {
-    return (struct orion *)(uintptr_t)&s->orion;
-}
-
-static inline struct titan *titan_of(const struct server *s) {
-    return (struct titan *)(uintptr_t)&s->titan;
-}
-
-static inline struct resps *resps_of(const struct server *s) {
-    return (struct resps *)(uintptr_t)&s->resps;
 }
 
 #endif

@@ -169,9 +169,9 @@ bool session_speak(struct server *s, struct session *n, const struct dialect_ops
     return d->open(s, n);
 }
 
-/* Bytes of ours on a connection that was silent so far would be taken for the answer to its first request: browsers open
- * connections before they need them. Bytes that nobody here speaks are answered by a dialect whose clients may have sent
- * them. */
+/* Bytes of ours on a connection that was silent so far would be taken for the answer to its first request: browsers
+ * open connections before they need them. Bytes that nobody here speaks are answered by a dialect whose clients may
+ * have sent them. */
 static void say_why(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     if (n->dialect != NULL) {
         n->dialect->refuse(s, n, request, e, text);
