@@ -1,6 +1,7 @@
 /* servercheck.c: the live state of the server against its full replay and its snapshot; and the output that it keeps
  * against what it acknowledged. Part of serverhost.h, and the only part that looks into the server's own structs. */
 #include "buf.h"
+#include "flow_retention.h"
 #include "joblog.h"
 #include "panic.h"
 #include "server_impl.h"

@@ -1,7 +1,7 @@
 /* servereye.c: what the simulator sees inside the server, as its guest, and what it hears leave on the network. Tells
  * the judges, and answers for the parts of a server that are not there yet. Part of serverhost.h. */
-#include "evaluator.h"
 #include "panic.h"
+#include "part.h"
 #include "serverhost.h"
 #include "simstore.h"
 #include "simwire.h"
@@ -157,7 +157,7 @@ static void asked(void *ctx, conn_id conn, uint32_t request, const struct comman
     uint32_t node = node_of(h, conn);
     if (h->doomed) return;
     uint64_t number = 0;
-    if (cmd->token != 0 && !evaluator_is_token(cmd->token)) number = call_new(h, node, cmd)->number;
+    if (cmd->token != 0 && !part_is_token(cmd->token)) number = call_new(h, node, cmd)->number;
     struct pending *p = world_pending(h->w, node, conn, request);
     if (p) p->call = number;
     WORLD_NOTE(h->w, node, cmd->kind, number, "server: node %u asks %d (call %lu)", node, (int)cmd->kind,
@@ -246,7 +246,7 @@ static void durable(void *ctx, uint64_t lsn) {
 /* ---- effects ---- */
 
 static void check_answer(struct serverhost *h, const struct effect *e) {
-    if (evaluator_is_token(e->as.answer.token)) return; /* to itself */
+    if (part_is_token(e->as.answer.token)) return; /* to itself */
     struct call *call = call_of(h, e->as.answer.token);
     const struct reply *reply = e->as.answer.reply;
     if (call == NULL)

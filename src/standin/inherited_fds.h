@@ -5,7 +5,7 @@
 #define REEVE_INHERITED_FDS_H
 
 #include "err.h"
-#include "playground.h"
+#include "kill_switch.h"
 
 #define INHERITED_FDS_VARIABLE "REEVE_HANDOVER"
 

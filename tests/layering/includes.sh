@@ -115,15 +115,19 @@ check "$([[ $layer_count == "${#rule[@]}" ]] && echo true || echo false)" "every
 twice=$(find src sim tests/lib -name '*.h' -printf '%f\n' | sort | uniq -d)
 check "$([[ -z $twice ]] && echo true || echo false)" "no two headers have the same name${twice:+: $twice}"
 
-# What a file is compiled with may be wider than the rule of its room: until the passes know dialects as parts, two files
-# of the server are. All others name no dialect, and what HTTP keeps for itself is in web_impl.h.
+# Nothing in the server names a dialect, and what HTTP keeps for itself is in web_impl.h.
 dialect_headers=$(find src/dialect -name '*.h' -printf '%f\n' | sort | paste -sd'|')
 check "$([[ -n $dialect_headers ]] && echo true || echo false)" "there are dialects"
-others=$(grep -rlE --include='*.[ch]' "^#include \"($dialect_headers)\"" src/server |
-    grep -vE '^src/server/(loop/server|blob/blob_gc)\.c$' || true)
+others=$(grep -rlE --include='*.[ch]' "^#include \"($dialect_headers)\"" src/server || true)
 check "$([[ -z $others ]] && echo true || echo false)" "no file of the server includes a dialect${others:+: $others}"
 others=$(grep -rl --include='*.[ch]' '"web_impl\.h"' src | grep -v '^src/dialect/http/' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only HTTP includes web_impl.h${others:+: $others}"
+
+# Which shard something belongs to is the resolver's business (server_shard); the server that is being made sets it.
+readers=$(grep -rnE --include='*.[ch]' -e '\bs->shard\b' src/server src/dialect src/assembly | grep -v 'reads s->shard')
+resolver=$(grep -c 'server_impl\.h:' <<<"$readers" || true)
+others=$(grep -vE '^src/server/loop/(server_impl\.h|server\.c):' <<<"$readers" || true)
+check "$([[ $resolver == 1 && -z $others ]] && echo true || echo false)" "nobody but the resolver reads the shard of a server${others:+: $others}"
 
 # Libraries of the system belong to one layer each; headers of the system are visible to all, so this is by reading.
 others=$(grep -rl --include='*.[ch]' '<sqlite3\.h>' src | grep -v '^src/history/' || true)

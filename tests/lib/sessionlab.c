@@ -7,12 +7,17 @@
 #include <string.h>
 
 #include "auth.h"
+#include "demand.h"
+#include "event_ring.h"
+#include "flow_events.h"
 #include "http_dialect.h"
 #include "orion_session.h"
 #include "osdigest.h"
 #include "panic.h"
 #include "resp_session.h"
 #include "server_impl.h"
+#include "stream.h"
+#include "subscribers.h"
 #include "titan_session.h"
 
 /* Of all connections: so little that a few that do not read have to go. */
@@ -265,7 +270,7 @@ static void guest_turn(void *ctx) {
 static void guest_asked(void *ctx, conn_id conn, uint32_t request, const struct command *cmd) {
     struct sessionlab *l = ctx;
     (void)conn, (void)request, (void)cmd;
-    if (l->server != NULL) l->lsn_before = engine_lsn(l->server->engine);
+    if (l->server != NULL) l->lsn_before = engine_lsn(server_shard(l->server)->engine);
 }
 
 /* The flow that a command names; 0 = none. */
@@ -295,13 +300,13 @@ static void guest_decided(void *ctx, conn_id conn, uint32_t request, const struc
     struct flow_view flow;
     struct worker_view worker;
     (void)request;
-    if (c == NULL || engine_lsn(l->server->engine) == l->lsn_before) return;
+    if (c == NULL || engine_lsn(server_shard(l->server)->engine) == l->lsn_before) return;
     if (c->tenant != SESSIONLAB_A && c->tenant != SESSIONLAB_B) return;
     struct slice own = slice_str(tenant_name(c->tenant));
     const struct state *state = server_state(l->server);
     if (view_flow(state, flow_of(cmd), &flow)) ENSURE(slice_eq(flow.tenant, own));
     uint32_t number = view_worker_by_id(state, worker_of(cmd));
-    if (number != 0 && view_worker(state, engine_live(l->server->engine), number, &worker))
+    if (number != 0 && view_worker(state, engine_live(server_shard(l->server)->engine), number, &worker))
         ENSURE(slice_eq(worker.info->tenant, own));
 }
 
@@ -500,14 +505,14 @@ void sessionlab_step(struct sessionlab *l) {
 }
 
 static bool is_durable(const struct sessionlab *l) {
-    const struct server *s = l->server;
-    return s->append == APPEND_NONE && engine_lsn(s->engine) == engine_durable_lsn(s->engine);
+    const struct shard *h = server_shard(l->server);
+    return h->append.state == APPEND_NONE && engine_lsn(h->engine) == engine_durable_lsn(h->engine);
 }
 
 static bool is_settled(struct sessionlab *l) {
     struct server *s = l->server;
-    return is_durable(l) && !writer_is_busy(s->writer) && s->calls.count == 0 && s->hung_up.count == 0 &&
-           s->held_dones.count == 0 && server_next(s).ms > clock_mono(&l->clock).ms;
+    return is_durable(l) && !writer_is_busy(server_shard(s)->writer) && shard_is_idle(server_shard(s)) &&
+           s->hung_up.count == 0 && server_next(s).ms > clock_mono(&l->clock).ms;
 }
 
 void sessionlab_settle(struct sessionlab *l) {
@@ -528,7 +533,7 @@ void sessionlab_restart(struct sessionlab *l, bool clean) {
     if (clean) {
         sessionlab_settle(l);
         l->compares = is_durable(l);
-        struct digest d = engine_digest(l->server->engine);
+        struct digest d = engine_digest(server_shard(l->server)->engine);
         l->digest[0] = d.lo;
         l->digest[1] = d.hi;
     } else {
@@ -546,22 +551,22 @@ static void check_empty(const struct server *s) {
     ENSURE(s->sessions.count == 0);
     ENSURE(s->session_by_conn.count == 0);
     ENSURE(s->session_by_worker.count == 0);
-    ENSURE(s->calls.count == 0);
+    ENSURE(server_shard(s)->calls.count == 0 && shard_is_idle(server_shard(s)));
     ENSURE(s->hung_up.count == 0);
-    ENSURE(s->held_dones.count == 0);
     ENSURE(webs_of(s)->all.count == 0);
     ENSURE(webs_of(s)->exchanges.count == 0);
     ENSURE(titan_of(s)->talks.count == 0);
     ENSURE(resps_of(s)->all.count == 0);
-    ENSURE(s->streams.uploads.count == 0 && s->streams.upload_by_number.count == 0);
-    ENSURE(s->streams.readers.count == 0);
-    ENSURE(s->event_ring.readers.count == 0);
-    ENSURE(s->event_ring.waits.count == 0 && s->event_ring.targets.count == 0 && s->event_ring.by_flow.count == 0);
-    ENSURE(s->subscribers.followers.count == 0);
-    ENSURE(s->flow_events.all.count == 0);
-    ENSURE(s->demands.watchers.count == 0);
+    ENSURE(streams_of(s)->uploads.count == 0 && streams_of(s)->upload_by_number.count == 0);
+    ENSURE(streams_of(s)->readers.count == 0);
+    ENSURE(event_ring_of(s)->readers.count == 0);
+    ENSURE(event_ring_of(s)->waits.count == 0 && event_ring_of(s)->targets.count == 0 &&
+           event_ring_of(s)->by_flow.count == 0);
+    ENSURE(subscribers_of(s)->followers.count == 0);
+    ENSURE(flow_events_of(s)->all.count == 0);
+    ENSURE(demands_of(s)->watchers.count == 0);
     ENSURE(orion_of(s)->stream.clients.count == 0 && orion_of(s)->stream.joining.count == 0);
-    ENSURE(sessionlab_watches(s->engine) == 0);
+    ENSURE(sessionlab_watches(server_shard(s)->engine) == 0);
 }
 
 void sessionlab_rest(struct sessionlab *l) {

@@ -39,13 +39,13 @@ static void submit_delayed(void) {
     sessionlab_write(&lab, 0, buf_slice(&out));
     buf_fini(&out);
     sessionlab_settle(&lab);
-    assert_true(engine_next_due(lab.server->engine).ms != TIME_NEVER);
+    assert_true(engine_next_due(server_shard(lab.server)->engine).ms != TIME_NEVER);
 }
 
 /* As the loop does: it sleeps until the server says. Returns when the clock was set, at the latest after an hour. */
 static int64_t idle_until_set(void) {
     int64_t begun_ms = lab.now_ms;
-    while (lab.server->clock_steps == 0 && lab.now_ms < begun_ms + 3600000) {
+    while (server_shard(lab.server)->clock_steps == 0 && lab.now_ms < begun_ms + 3600000) {
         int64_t next_ms = server_next(lab.server).ms - 1000; /* the lab's monotonic clock begins there */
         lab.now_ms = next_ms > lab.now_ms ? next_ms : lab.now_ms + 1;
         sessionlab_pass(&lab);
@@ -59,17 +59,17 @@ static void an_idle_server_notices_a_jump(void **state) {
     submit_delayed();
     lab.wall_ahead_ms = DAY_MS;
     assert_in_range(idle_until_set(), BATCH_CLOCK_PATIENCE_MS, 2 * BATCH_CLOCK_PATIENCE_MS);
-    assert_int_equal(lab.server->clock_steps, 1);
-    assert_null(server_note(lab.server));
+    assert_int_equal(server_shard(lab.server)->clock_steps, 1);
+    assert_null(shard_clock_note(server_shard(lab.server)));
 }
 
 static void a_jump_is_noted_at_once(void **state) {
     (void)state;
-    assert_null(server_note(lab.server));
+    assert_null(shard_clock_note(server_shard(lab.server)));
     lab.wall_ahead_ms = -DAY_MS;
-    assert_has(server_note(lab.server), "86400 s behind the journal's clock");
+    assert_has(shard_clock_note(server_shard(lab.server)), "86400 s behind the journal's clock");
     lab.wall_ahead_ms = BATCH_CLOCK_APART_MS / 2; /* drift */
-    assert_null(server_note(lab.server));
+    assert_null(shard_clock_note(server_shard(lab.server)));
 }
 
 int main(void) {

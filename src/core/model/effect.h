@@ -18,6 +18,7 @@ enum effect_kind {
     EFFECT_PUBLISHED, /* a message on a channel that someone watches */
     EFFECT_SLOTS_WANTED, /* a schedule needs its next slots: CMD_SCHEDULE_SLOTS */
 };
+#define EFFECT_KIND_COUNT (EFFECT_SLOTS_WANTED + 1)
 
 enum event_kind {
     EVENT_FLOW, /* submitted, grown, finished, … : `flow_state` */

@@ -407,5 +407,4 @@ const struct dialect_ops http_dialect = {.name = "HTTP",
                                          .is_idle = web_is_idle,
                                          .memory_bytes = web_memory_bytes,
                                          .part_bytes = web_part_bytes,
-                                         .expire = web_expire,
                                          .measure = measure};

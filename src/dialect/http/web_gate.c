@@ -223,7 +223,7 @@ static bool answer_health(struct server *s, struct session *n) {
     const char *unready = server_unready(s);
     bool well = alive || unready == NULL;
     if (r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD)
-        web_say_status(s, n, well ? 200 : 503, well ? "ok" : unready, ready ? server_note(s) : NULL);
+        web_say_status(s, n, well ? 200 : 503, well ? "ok" : unready, ready ? shard_clock_note(server_shard(s)) : NULL);
     else
         web_say_error(s, n, ERR_UNSUPPORTED, 405, "this path answers to GET", NULL,
                       allow_of(1u << HTTP_VERB_GET | 1u << HTTP_VERB_HEAD, allow));

@@ -283,7 +283,7 @@ void req_login_new(struct server *s, struct request *r) {
     login_ticket_make(&logins_of(s)->tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
     struct slice base = bytes_slice(s->reached_at);
     if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
-    struct wire_login_link got = {.lsn = engine_durable_lsn(s->engine),
+    struct wire_login_link got = {.lsn = engine_durable_lsn(server_shard(s)->engine),
                                   .url = slice_str(url),
                                   .ticket = slice_str(ticket),
                                   .expires_ms = wall_now(s).ms + s->limits->login_link_ms};

@@ -48,10 +48,10 @@ static void welcome(struct server *s, struct session *n, uint32_t request) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ROLE_COUNT; i++)
         if (n->who.roles & ROLE_BIT(i)) roles[count++].name = slice_str(role_words[i]);
-    struct wire_welcome m = {.lsn = engine_durable_lsn(s->engine),
+    struct wire_welcome m = {.lsn = engine_durable_lsn(server_shard(s)->engine),
                              .version = SERVER_FRAME_VERSION,
                              .build = bytes_slice(s->build),
-                             .epoch = s->epoch,
+                             .epoch = server_shard(s)->epoch,
                              .shard = s->options.shard,
                              .principal = slice_str(n->who.name),
                              .tenant = slice_str(n->who.tenant),

@@ -169,18 +169,13 @@ static bool open(struct server *s, struct session *n) {
     return web_open(s, n, &face);
 }
 
-static void closed(struct server *s, struct session *n) {
-    orion_stream_forget(s, n->conn);
-    web_closed(s, n);
-}
-
 static const struct request_row own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_orion};
 
 const struct dialect_ops orion_dialect = {.name = "HTTP",
                                           .first = SNIFF_BIT(SNIFF_HTTP),
                                           .misfits = HTTP_MISFITS,
                                           .open = open,
-                                          .closed = closed,
+                                          .closed = web_closed,
                                           .received = web_received,
                                           .decode = decode,
                                           .tell = web_tell,

@@ -5,6 +5,7 @@
 #include "orion_event.h"
 #include "orion_session.h"
 #include "orion_view.h"
+#include "playground.h"
 #include "server_impl.h"
 #include "session.h"
 #include "view_history.h"
@@ -115,7 +116,7 @@ static void slots_of_worker(void *ctx, const struct worker_view *w) {
  * begun before this server was. */
 static void slots_begin(struct server *s) {
     memset(stream_of(s)->slots, 0, sizeof stream_of(s)->slots);
-    view_each_worker(server_state(s), engine_live(s->engine), slots_of_worker, s);
+    view_each_worker(server_state(s), engine_live(server_shard(s)->engine), slots_of_worker, s);
 }
 
 /* ---- cascades ---- */
@@ -234,7 +235,7 @@ void orion_stream_event(struct server *s, const struct effect *effect) {
 /* ---- coming ---- */
 
 static void tell_recovery(struct server *s, struct session *n) {
-    const struct playground *p = &s->playground;
+    const struct playground *p = playground_of(s);
     int64_t now = s->world.clock->wall(s->world.clock).ms;
     struct wire_orion view = {0};
     if (p->kill_switch == NULL || !p->kill_switch->killed || now > p->since_ms + RECOVERED_MS) return;
@@ -317,7 +318,7 @@ static void tell_numbers(struct server *s) {
 static void tell_crash(struct server *s) {
     struct orion_stream *o = stream_of(s);
     struct orion_event e = {.type = ORION_EVENT_CRASH, .time_ms = s->world.clock->wall(s->world.clock).ms};
-    if (!s->playground.kill_wanted || o->crash_told) return;
+    if (!playground_of(s)->kill_wanted || o->crash_told) return;
     o->crash_told = true;
     broadcast(s, (struct slice){0}, &e);
     for (uint32_t i = 0; i < o->clients.count; i++) {
@@ -333,7 +334,7 @@ void orion_stream_step(struct server *s) {
     cascade_flush(s);
     tell_crash(s);
     /* What is not durable yet is not told. */
-    if (s->now_ms >= o->tick_ms && engine_durable_lsn(s->engine) == engine_lsn(s->engine)) {
+    if (s->now_ms >= o->tick_ms && engine_durable_lsn(server_shard(s)->engine) == engine_lsn(server_shard(s)->engine)) {
         o->tick_ms = s->now_ms + TICK_MS;
         tell_numbers(s);
     }

@@ -271,7 +271,7 @@ static void turn_round(struct wire_orion *view) {
 static void view_make(struct server *s, struct slice tenant, enum wire_orion_what what, struct wire_orion *ret) {
     const struct orion_options *o = s->options.orion;
     struct walk w = {.s = s, .view = ret, .wants_tasks = what == WIRE_ORION_TASKS};
-    *ret = (struct wire_orion){.lsn = engine_lsn(s->engine),
+    *ret = (struct wire_orion){.lsn = engine_lsn(server_shard(s)->engine),
                                .uptime_ms = s->now_ms - orion_of(s)->opened_ms,
                                .now_ms = s->world.clock->wall(s->world.clock).ms,
                                .clients = orion_of(s)->stream.clients.count,
@@ -283,7 +283,7 @@ static void view_make(struct server *s, struct slice tenant, enum wire_orion_wha
     walk_flows(&w, tenant, what == WIRE_ORION_DAGS);
     turn_round(ret);
     index_fini(&w.by_id);
-    view_each_worker(server_state(s), engine_live(s->engine), one_worker, ret);
+    view_each_worker(server_state(s), engine_live(server_shard(s)->engine), one_worker, ret);
 }
 
 void orion_view_numbers(struct server *s, struct slice tenant, struct wire_orion *ret) {

@@ -77,7 +77,7 @@ void resp_do_info(struct resp_ask *x) {
                    (unsigned long long)c.bytes, (long long)x->s->limits->store_tenant_bytes_max);
     if (wants(x, "persistence"))
         buf_printf(&text, "# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:%s\r\n\r\n",
-                   x->s->append == APPEND_FULL ? "err" : "ok");
+                   server_shard(x->s)->append.state == APPEND_FULL ? "err" : "ok");
     if (wants(x, "stats"))
         buf_printf(&text, "# Stats\r\ntotal_commands_processed:%llu\r\n\r\n", (unsigned long long)all->command_count);
     if (wants(x, "replication")) buf_printf(&text, "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n");

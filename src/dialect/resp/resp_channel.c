@@ -190,7 +190,7 @@ void resp_do_publish(struct resp_ask *x) {
     struct receivers to = {x->s, x->args[1], 0, 0};
     struct reply r;
     if (!resp_change(x, &change, &r)) return;
-    (void)engine_watchers(x->s->engine, &message, count_receiver, &to);
+    (void)engine_watchers(server_shard(x->s)->engine, &message, count_receiver, &to);
     x->work += 2 * to.work; /* it will be told, too */
     resp_number(&x->out, to.count);
 }

@@ -151,7 +151,7 @@ static bool can_ever_fit(const struct resp_ask *x, struct cost c) {
 bool resp_multi_waits(struct resp_ask *x) {
     if (!x->p->multi || x->p->aborted || !resp_is(x->args[0], "exec")) return false;
     struct cost c = cost_of(x);
-    return can_ever_fit(x, c) && !engine_has_room(x->s->engine, c.bytes, c.records);
+    return can_ever_fit(x, c) && !engine_has_room(server_shard(x->s)->engine, c.bytes, c.records);
 }
 
 static void serve_kept(struct resp_ask *x) {

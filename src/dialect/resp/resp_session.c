@@ -117,7 +117,7 @@ static void refuse(struct server *s, struct session *n, uint32_t request, enum e
 }
 
 bool resp_waits(const struct server *s) {
-    return resps_of(s)->ready.count > 0 && s->append != APPEND_FULL;
+    return resps_of(s)->ready.count > 0 && server_shard(s)->append.state != APPEND_FULL;
 }
 
 /* ---- out ---- */
@@ -131,8 +131,8 @@ bool resp_is_quiet(const struct server *s) {
 static void hold(struct server *s, struct session *n) {
     struct resp *p = resp_of(n);
     struct resp_mark *last = p->marks.count > 0 ? vec_at(&p->marks, p->marks.count - 1) : NULL;
-    uint64_t lsn = engine_lsn(s->engine);
-    bool together = last != NULL && (last->lsn == lsn || last->lsn > s->batch.last_lsn);
+    uint64_t lsn = engine_lsn(server_shard(s)->engine);
+    bool together = last != NULL && (last->lsn == lsn || last->lsn > server_shard(s)->append.batch.last_lsn);
     if ((last != NULL ? last->end : 0) == p->held.len && !p->ending) return; /* nothing was said */
     if (!together) last = vec_push(&p->marks);
     *last = (struct resp_mark){lsn, p->held.len};
@@ -143,7 +143,7 @@ static void hold(struct server *s, struct session *n) {
 
 void resp_flush(struct server *s, struct session *n) {
     struct resp *p = resp_of(n);
-    uint64_t durable = engine_durable_lsn(s->engine);
+    uint64_t durable = engine_durable_lsn(server_shard(s)->engine);
     size_t end = 0;
     uint32_t gone = 0;
     for (; gone < p->marks.count; gone++) {
@@ -255,7 +255,7 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
     struct clock *c = x->s->world.clock;
     uint64_t until_us = c->us(c) + TURN_US;
     while (how == SERVED && *ret_count < TURN_COMMANDS_MAX && x->p->held.len < HELD_MAX && !x->p->ending &&
-           x->work < RESP_WORK_MAX && !engine_is_full(x->s->engine)) {
+           x->work < RESP_WORK_MAX && !engine_is_full(server_shard(x->s)->engine)) {
         size_t one = 0;
         x->began = x->work;
         x->out.version = x->p->version;
@@ -269,7 +269,7 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
 
 static void serve_session(struct server *s, struct session *n) {
     struct resp *p = resp_of(n);
-    struct resp_ask x = {.s = s, .n = n, .p = p, .out = {&p->held, 0}, .now = engine_now(s->engine)};
+    struct resp_ask x = {.s = s, .n = n, .p = p, .out = {&p->held, 0}, .now = engine_now(server_shard(s)->engine)};
     x.work = resps_of(s)->work;
     size_t used = 0;
     uint32_t served = 0;
@@ -308,7 +308,7 @@ static void serve_ready(struct server *s, struct vec *now, bool is_first_round, 
     struct clock *c = s->world.clock;
     uint64_t at_us = c->us(c);
     for (uint32_t i = 0; i < now->count && at_us < until_us && resps_of(s)->work < RESP_WORK_MAX; i++) {
-        if (engine_is_full(s->engine) || s->budget.bytes >= most_bytes) return;
+        if (engine_is_full(server_shard(s)->engine) || s->budget.bytes >= most_bytes) return;
         conn_id *conn = vec_at(now, i);
         struct session *n = session_of(s, *conn);
         if (n == NULL || !resp_of(n)->is_ready) continue;

@@ -127,12 +127,12 @@ static void worker_of(struct server *s, const struct wire_titan_get *m, struct w
     if (m->names.count == 0 || name->id.len >= sizeof text) return;
     snprintf(text, sizeof text, "%.*s", SLICE_FMT(name->id));
     struct by_port p = {s, (uint32_t)strtoul(text, NULL, 10), ret};
-    view_each_worker(server_state(s), engine_live(s->engine), one_worker, &p);
+    view_each_worker(server_state(s), engine_live(server_shard(s)->engine), one_worker, &p);
 }
 
 void req_titan(struct server *s, struct request *r) {
     const struct wire_titan_get *m = r->message;
-    struct wire_titan got = {.lsn = engine_lsn(s->engine)};
+    struct wire_titan got = {.lsn = engine_lsn(server_shard(s)->engine)};
     if (s->options.titan == NULL) {
         call_fail(s, r, ERR_STATE, "this server has no listener for Titan's protocol");
         return;

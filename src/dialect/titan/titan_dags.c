@@ -92,7 +92,9 @@ static const char *status_of(const struct server *s, const struct job_view *job)
 
 static uint32_t port_of(const struct dags *d, const struct job_view *job) {
     struct worker_view worker;
-    if (job->worker == 0 || !view_worker(server_state(d->s), engine_live(d->s->engine), job->worker, &worker)) return 0;
+    if (job->worker == 0 ||
+        !view_worker(server_state(d->s), engine_live(server_shard(d->s)->engine), job->worker, &worker))
+        return 0;
     return titan_port_of(&worker);
 }
 
@@ -154,7 +156,7 @@ static void manifest_read(struct dags *d) {
     struct store_place place = {.tenant = slice_str(d->s->options.titan->tenant)};
     struct store_page page = {.prefix = SLICE(TITAN_MANIFEST_PREFIX TITAN_DAG_PREFIX), .most = 1000};
     struct slice last = {0};
-    while (view_items(server_state(d->s), engine_now(d->s->engine), place, &page, one_entry, d, &last) &&
+    while (view_items(server_state(d->s), engine_now(server_shard(d->s)->engine), place, &page, one_entry, d, &last) &&
            d->looked < MANIFEST_MAX)
         page.after = last;
 }

@@ -114,7 +114,7 @@ static struct slice key_of(struct server *s, const char *prefix, struct slice id
 static struct slice value_of(struct server *s, const char *prefix, struct slice id) {
     struct item_view v;
     struct store_place place = {.tenant = tenant_of(s)};
-    bool there = view_item(server_state(s), engine_now(s->engine), place, key_of(s, prefix, id), &v);
+    bool there = view_item(server_state(s), engine_now(server_shard(s)->engine), place, key_of(s, prefix, id), &v);
     return there && v.kind == ITEM_TEXT ? v.value : (struct slice){0};
 }
 
@@ -148,7 +148,7 @@ static enum err status_set(struct server *s, struct slice id, const char *word) 
 
 static enum err queue_change(struct server *s, enum store_op op, struct slice id) {
     struct store_place place = {.tenant = tenant_of(s)};
-    bool is_in = view_member(server_state(s), engine_now(s->engine), place, SLICE(QUEUE_KEY), id);
+    bool is_in = view_member(server_state(s), engine_now(server_shard(s)->engine), place, SLICE(QUEUE_KEY), id);
     if (is_in == (op == STORE_ADD)) return ERR_OK;
     return change(s, &(struct cmd_store){.op = op, .key = SLICE(QUEUE_KEY), .members = &id, .member_count = 1});
 }
@@ -313,7 +313,8 @@ static void look_at_all(struct server *s) {
     struct slice last = {0};
     for (uint32_t at = 0; (at = view_question_next(server_state(s), at, &q)) != 0;)
         if (q.gate == GATE_APPROVAL) due_add(s, (struct slice){0})->question = q.id;
-    while (view_items(server_state(s), engine_now(s->engine), place, &page, one_mark, s, &last)) page.after = last;
+    while (view_items(server_state(s), engine_now(server_shard(s)->engine), place, &page, one_mark, s, &last))
+        page.after = last;
     titan_of(s)->gates.has_looked = true;
 }
 
@@ -329,7 +330,7 @@ void titan_gates_step(struct server *s) {
     if (!titan_of(s)->gates.has_looked) look_at_all(s);
     for (uint32_t i = 0; i < list->count; i++) {
         struct due d = *(struct due *)vec_at(list, i);
-        bool waits = d.at_ms > s->now_ms || engine_is_full(s->engine);
+        bool waits = d.at_ms > s->now_ms || engine_is_full(server_shard(s)->engine);
         if (!waits && err_is_retryable(due_serve(s, &d))) {
             d.at_ms = s->now_ms + RETRY_MS;
             waits = true;

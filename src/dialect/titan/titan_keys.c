@@ -87,7 +87,7 @@ static bool put_field(struct server *s, struct buf *b, struct slice field, const
     } else if (slice_eq(field, SLICE("delay")) && view_flow(server_state(s), job->ref.flow, &flow)) {
         buf_printf(b, "%lld", (long long)(flow.created.ms + job->options->delay_ms));
     } else if (slice_eq(field, SLICE("worker")) && job->worker != 0 &&
-               view_worker(server_state(s), engine_live(s->engine), job->worker, &worker)) {
+               view_worker(server_state(s), engine_live(server_shard(s)->engine), job->worker, &worker)) {
         buf_printf(b, "%u", titan_port_of(&worker));
     } else if (slice_eq(field, SLICE("result")) && job->result.len > 0) {
         buf_put_slice(b, job->result);
@@ -148,7 +148,7 @@ bool titan_key_members(struct server *s, uint32_t tenant, struct slice key,
     if (slice_eq(key, SLICE("system:active_jobs")))
         active_jobs(&m);
     else if (slice_eq(key, SLICE("system:live_workers")))
-        view_each_worker(server_state(s), engine_live(s->engine), one_worker, &m);
+        view_each_worker(server_state(s), engine_live(server_shard(s)->engine), one_worker, &m);
     else
         return false;
     return true;

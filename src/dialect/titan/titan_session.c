@@ -435,7 +435,6 @@ const struct dialect_ops titan_dialect = {.name = "TITAN_PROTO v1",
                                           .frames = titan_heard,
                                           .refuse = refuse,
                                           .memory_bytes = memory_bytes,
-                                          .expire = titan_expire,
                                           .capabilities = titan_capabilities,
                                           .own_op = WIRE_TITAN_GET,
                                           .own_row = &titan_own_row};

@@ -180,9 +180,9 @@ static void jobs_read(struct stats *t) {
 }
 
 static void stats_read(struct server *s, struct stats *t) {
-    *t = (struct stats){.s = s, .now_ms = engine_now(s->engine).ms};
+    *t = (struct stats){.s = s, .now_ms = engine_now(server_shard(s)->engine).ms};
     t->nodes = ARENA_ARRAY(&s->frame_arena, struct node, WORKERS_MAX);
-    view_each_worker(server_state(s), engine_live(s->engine), one_worker, t);
+    view_each_worker(server_state(s), engine_live(server_shard(s)->engine), one_worker, t);
     services_read(t);
     jobs_read(t);
     for (uint32_t i = 0; i < t->node_count; i++)

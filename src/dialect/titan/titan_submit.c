@@ -6,8 +6,10 @@
 #include <stdio.h>
 
 #include "base64.h"
+#include "blob.h"
 #include "server_impl.h"
 #include "session.h"
+#include "stream.h"
 #include "titan_files.h"
 #include "titan_flow.h"
 #include "titan_gates.h"

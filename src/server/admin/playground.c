@@ -11,8 +11,8 @@
 
 static void open_job(void *ctx, const struct job_view *job) {
     struct server *s = ctx;
-    if (!job_state_is_active(job->state) || s->playground.open.count == OPEN_MAX) return;
-    *(struct attempt_effect *)vec_push(&s->playground.open) =
+    if (!job_state_is_active(job->state) || playground_of(s)->open.count == OPEN_MAX) return;
+    *(struct attempt_effect *)vec_push(&playground_of(s)->open) =
         (struct attempt_effect){.worker = job->worker, .job = job->ref, .attempt = job->attempt};
 }
 
@@ -27,37 +27,45 @@ static uint64_t missing(uint64_t noted, uint64_t found) {
     return noted > found ? noted - found : 0;
 }
 
-void playground_init(struct server *s, uint64_t records, int64_t took_ms) {
-    struct playground *p = &s->playground;
+static void init(struct shard *h, void *own) {
+    struct playground *p = own;
+    struct server *s = h->server;
     struct state_counts n;
     vec_init(&p->open, sizeof(struct attempt_effect));
     p->kill_switch = s->options.kill_switch;
-    if (p->kill_switch == NULL) return;
+    if (p->kill_switch == NULL) {
+        h->with_leaving &= ~(UINT64_C(1) << playground_slot); /* nobody reads the mark */
+        return;
+    }
     p->since_ms = s->world.clock->wall(s->world.clock).ms;
     if (!p->kill_switch->killed) return;
     const struct playground_mark *before = &p->kill_switch->before;
     view_counts(server_state(s), NULL, &n);
     view_each_flow(server_state(s), open_flow, s);
-    p->recovery = (struct wire_recovery){.records = records,
+    p->recovery = (struct wire_recovery){.records = h->recovered_records,
                                          .flows = n.flows,
                                          .jobs = n.jobs,
                                          .attempts_open = p->open.count,
-                                         .lost = missing(before->lsn, engine_lsn(s->engine)) +
+                                         .lost = missing(before->lsn, engine_lsn(server_shard(s)->engine)) +
                                                  missing(before->flows, view_flow_last(server_state(s))),
-                                         .took_ms = took_ms,
-                                         .replayed_lsn = engine_lsn(s->engine)};
+                                         .took_ms = h->recovered_ms,
+                                         .replayed_lsn = engine_lsn(server_shard(s)->engine)};
 }
 
-void playground_fini(struct server *s) {
-    vec_fini(&s->playground.open);
+static void fini(struct shard *h, void *own) {
+    struct playground *p = own;
+    (void)h;
+    vec_fini(&p->open);
 }
 
-void playground_mark(struct server *s) {
-    if (s->playground.kill_switch == NULL) return;
-    volatile struct playground_mark *mark = s->playground.kill_switch->mark;
+static void leaving(struct shard *h, void *own) {
+    const struct playground *p = own;
+    struct server *s = h->server;
+    volatile struct playground_mark *mark = p->kill_switch->mark;
     /* Flows are numbered by records, so that of a durable state the number is durable, too. */
-    if (engine_durable_lsn(s->engine) == engine_lsn(s->engine)) mark->flows = view_flow_last(server_state(s));
-    mark->lsn = engine_durable_lsn(s->engine);
+    if (engine_durable_lsn(server_shard(s)->engine) == engine_lsn(server_shard(s)->engine))
+        mark->flows = view_flow_last(server_state(s));
+    mark->lsn = engine_durable_lsn(server_shard(s)->engine);
 }
 
 /* ---- how it went on ---- */
@@ -79,7 +87,7 @@ static bool is_held(const struct attempt_effect *a, const struct held_attempt *h
 }
 
 void playground_attached(struct server *s, uint32_t worker, const struct held_attempt *held, uint32_t count) {
-    struct playground *p = &s->playground;
+    struct playground *p = playground_of(s);
     for (uint32_t i = 0; i < p->open.count;) {
         const struct attempt_effect *a = vec_at(&p->open, i);
         if (a->worker == worker)
@@ -90,8 +98,10 @@ void playground_attached(struct server *s, uint32_t worker, const struct held_at
 }
 
 /* Its worker did not come back in time: what ends now, or is given to another, has not been adopted. */
-void playground_event(struct server *s, const struct event *e) {
-    struct playground *p = &s->playground;
+static void effect(struct shard *h, void *own, const struct effect *given) {
+    struct playground *p = own;
+    const struct event *e = &given->as.event;
+    part_takes(h, playground_slot, EFFECT_EVENT, p->open.count > 0);
     if (p->open.count == 0 || e->kind != EVENT_JOB || e->to == JOB_RUNNING) return;
     for (uint32_t i = 0; i < p->open.count; i++)
         if (is_same(((struct attempt_effect *)vec_at(&p->open, i))->job, e->job)) {
@@ -103,13 +113,13 @@ void playground_event(struct server *s, const struct event *e) {
 /* ---- requests ---- */
 
 static bool is_playground(struct server *s, struct request *r) {
-    if (s->playground.kill_switch != NULL) return true;
+    if (playground_of(s)->kill_switch != NULL) return true;
     session_error(s, r->session, r->id, ERR_NOT_FOUND, "this is no playground: start one with `reeve up --playground`");
     return false;
 }
 
 void req_playground(struct server *s, struct request *r) {
-    const struct playground *p = &s->playground;
+    const struct playground *p = playground_of(s);
     if (!is_playground(s, r)) return;
     struct wire_playground got = {.server = SLICE("running"),
                                   .pid = p->kill_switch->pid,
@@ -129,7 +139,20 @@ void req_playground_do(struct server *s, struct request *r) {
         return;
     }
     server_log(s, SERVER_WARN, "plug", "pulled by %s", r->session->who.name);
-    s->playground.kill_wanted = true;
-    struct wire_accepted done = {.lsn = engine_durable_lsn(s->engine)};
+    playground_of(s)->kill_wanted = true;
+    struct wire_accepted done = {.lsn = engine_durable_lsn(server_shard(s)->engine)};
     session_answer(s, r->session, r->id, WIRE_ACCEPTED, &done);
 }
+
+bool server_wants_kill(const struct server *s) {
+    return playground_of(s)->kill_wanted;
+}
+
+const struct server_part playground_part = {.name = "playground",
+                                            .scope = PART_OF_SHARD,
+                                            .bytes = sizeof(struct playground),
+                                            .effects = EFFECT_BIT(EFFECT_EVENT),
+                                            .init = init,
+                                            .fini = fini,
+                                            .leaving = leaving,
+                                            .effect = effect};

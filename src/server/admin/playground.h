@@ -9,25 +9,12 @@
 #define REEVE_PLAYGROUND_H
 
 #include "effect.h"
+#include "kill_switch.h"
+#include "server_impl.h"
 #include "vec.h"
 #include "wire_playground.h"
 
 struct held_attempt;
-struct request;
-struct server;
-
-struct playground_mark {
-    uint64_t lsn;   /* durable */
-    uint64_t flows; /* the highest number given to a flow */
-};
-
-struct kill_switch {                       /* what the supervisor hands to the server */
-    volatile struct playground_mark *mark; /* survives the process */
-    bool killed;                           /* there was a server before this one, and `before` is its last mark */
-    struct playground_mark before;
-    uint32_t kills;
-    uint32_t pid; /* of this process */
-};
 
 struct playground {
     const struct kill_switch *kill_switch; /* NULL = this is no playground */
@@ -37,13 +24,14 @@ struct playground {
     bool kill_wanted;
 };
 
-/* After the journal was read, before anything is derived from it. `records` were read in `took_ms`. */
-void playground_init(struct server *s, uint64_t records, int64_t took_ms);
-void playground_fini(struct server *s);
-void playground_mark(struct server *s); /* before anything leaves */
+extern const uint8_t playground_slot;
+
+static inline struct playground *playground_of(const struct server *s) {
+    return shard_part(server_shard(s), playground_slot);
+}
+
 /* A worker is back and holds these: how did what it had go on? */
 void playground_attached(struct server *s, uint32_t worker, const struct held_attempt *held, uint32_t count);
-void playground_event(struct server *s, const struct event *e);
 
 void req_playground(struct server *s, struct request *r);
 void req_playground_do(struct server *s, struct request *r);

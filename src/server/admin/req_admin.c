@@ -99,7 +99,7 @@ void req_limit_ls(struct server *s, struct request *r) {
         last = at;
         if (own.len == 0 || slice_eq(own, row.tenant)) list[count++] = limit_shown(&row);
     }
-    struct wire_limit_list got = {.lsn = engine_lsn(s->engine), .limits = {list, count}};
+    struct wire_limit_list got = {.lsn = engine_lsn(server_shard(s)->engine), .limits = {list, count}};
     snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)last);
     if (at != 0) got.cursor = slice_str(cursor); /* the page is full */
     call_show(s, r, WIRE_LIMIT_LIST, &got);
@@ -109,7 +109,7 @@ void req_limit_ls(struct server *s, struct request *r) {
 static void end_worker(struct server *s, struct request *r, struct slice worker) {
     struct session *n = session_of_worker(s, view_worker_by_id(server_state(s), worker));
     struct wire_drain order = {.worker = worker, .end = true};
-    struct wire_accepted done = {.lsn = engine_lsn(s->engine)};
+    struct wire_accepted done = {.lsn = engine_lsn(server_shard(s)->engine)};
     if (n == NULL) {
         call_fail(s, r, ERR_NOT_FOUND, "that worker is not attached");
         return;
@@ -173,7 +173,8 @@ void req_token_new(struct server *s, struct request *r) {
         return;
     }
     server_log(s, SERVER_INFO, "token", "%s made token %s for %s", r->session->who.name, id, c.name);
-    struct wire_token_given got = {.lsn = engine_durable_lsn(s->engine), .id = slice_str(id), .token = slice_str(text)};
+    struct wire_token_given got = {
+        .lsn = engine_durable_lsn(server_shard(s)->engine), .id = slice_str(id), .token = slice_str(text)};
     session_answer(s, r->session, r->id, WIRE_TOKEN_GIVEN, &got);
 }
 
@@ -190,7 +191,8 @@ void req_token_revoke(struct server *s, struct request *r) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
     struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
-    struct wire_accepted got = {.lsn = engine_durable_lsn(s->engine), .results = {list, m->targets.count}};
+    struct wire_accepted got = {.lsn = engine_durable_lsn(server_shard(s)->engine),
+                                .results = {list, m->targets.count}};
     for (uint32_t i = 0; i < m->targets.count; i++) {
         struct why why = {{0}};
         enum err e = auth_revoke(&s->auth, names[i].name, &why);
@@ -220,6 +222,6 @@ void req_token_ls(struct server *s, struct request *r) {
                                            .expires_ms = t->caller.expires_ms,
                                            .used_ms = t->used_ms};
     }
-    struct wire_token_list got = {.lsn = engine_durable_lsn(s->engine), .tokens = {list, count}};
+    struct wire_token_list got = {.lsn = engine_durable_lsn(server_shard(s)->engine), .tokens = {list, count}};
     session_answer(s, r->session, r->id, WIRE_TOKEN_LIST, &got);
 }

@@ -30,17 +30,33 @@ struct audit_wait {
     struct audit_page page;
 };
 
-void audit_init(struct server *s) {
-    pool_init(&s->audits, sizeof(struct audit_wait), AUDITS_MAX);
+extern const uint8_t audit_slot;
+
+static struct pool *audits_of(const struct server *s) {
+    return shard_part(server_shard(s), audit_slot);
 }
 
-void audit_fini(struct server *s) {
-    for (uint32_t i = 1; i <= s->audits.high; i++) {
-        struct audit_wait *w = pool_at(&s->audits, i);
+static void init(struct shard *h, void *own) {
+    (void)h;
+    pool_init(own, sizeof(struct audit_wait), AUDITS_MAX);
+}
+
+/* Those that are being read are waited for. */
+static void fini(struct shard *h, void *own) {
+    struct pool *all = own;
+    struct background *b = h->server->world.background;
+    for (uint32_t i = 1; i <= all->high; i++) {
+        struct audit_wait *w = pool_at(all, i);
         if (w->conn.v != 0) atomic_store(&w->stop, true);
     }
-    if (s->audits.count + s->launches > 0) s->world.background->ops->settle(s->world.background);
-    pool_fini(&s->audits);
+    if (all->count > 0) b->ops->settle(b);
+    pool_fini(all);
+}
+
+static bool is_idle(const struct shard *h, const void *own) {
+    const struct pool *all = own;
+    (void)h;
+    return all->count == 0;
 }
 
 /* ---- aside ---- */
@@ -93,8 +109,8 @@ static void done(void *ctx) {
     else if (n != NULL)
         answer(s, n, w);
     arena_fini(&w->arena);
-    for (uint32_t i = 1; i <= s->audits.high; i++)
-        if (pool_at(&s->audits, i) == (void *)w) pool_free(&s->audits, i);
+    for (uint32_t i = 1; i <= audits_of(s)->high; i++)
+        if (pool_at(audits_of(s), i) == (void *)w) pool_free(audits_of(s), i);
 }
 
 /* ---- asking ---- */
@@ -111,7 +127,7 @@ static enum err flow_of(struct server *s, struct slice text, uint64_t *ret, stru
 
 static enum err query_of(struct server *s, struct request *r, struct audit_query *ret, struct why *why) {
     const struct wire_audit *m = r->message;
-    *ret = (struct audit_query){.upto_lsn = engine_durable_lsn(s->engine),
+    *ret = (struct audit_query){.upto_lsn = engine_durable_lsn(server_shard(s)->engine),
                                 .most = m->most == 0         ? MOST_STANDARD
                                         : m->most < MOST_MAX ? m->most
                                                              : MOST_MAX,
@@ -142,8 +158,8 @@ void req_audit(struct server *s, struct request *r) {
         call_fail(s, r, e, why.text);
         return;
     }
-    uint32_t index = pool_alloc(&s->audits);
-    struct audit_wait *w = index != 0 ? pool_at(&s->audits, index) : NULL;
+    uint32_t index = pool_alloc(audits_of(s));
+    struct audit_wait *w = index != 0 ? pool_at(audits_of(s), index) : NULL;
     if (w != NULL) {
         *w = (struct audit_wait){.conn = r->session->conn, .server = s, .request = r->id, .query = q};
         arena_init(&w->arena, 65536, (size_t)1 << 28);
@@ -153,7 +169,14 @@ void req_audit(struct server *s, struct request *r) {
     if (w != NULL && s->world.background->ops->start(s->world.background, work, done, w)) return;
     if (w != NULL) {
         arena_fini(&w->arena);
-        pool_free(&s->audits, index);
+        pool_free(audits_of(s), index);
     }
     session_busy(s, r->session, r->id, "the journal is being read for others", BUSY_RETRY_MS);
 }
+
+const struct server_part audit_part = {.name = "audit",
+                                       .scope = PART_OF_SHARD,
+                                       .bytes = sizeof(struct pool),
+                                       .init = init,
+                                       .fini = fini,
+                                       .is_idle = is_idle};

@@ -1,8 +1,13 @@
 /* req_stats.c: the numbers of the server: taken when they are asked for, told when what they say is durable. */
+#include "blob.h"
+#include "blob_gc.h"
 #include "call.h"
+#include "history_writer.h"
 #include "metric.h"
+#include "playground.h"
 #include "route.h"
 #include "server_impl.h"
+#include "subscribers.h"
 
 static void add_worker(void *ctx, const struct worker_view *w) {
     struct sample *x = ctx;
@@ -20,7 +25,7 @@ static void take_stores(struct server *s, struct sample *ret) {
     if (s->world.history != NULL) s->world.history->ops->stats(s->world.history, &past);
     ret->blob_bytes = blobs.file_bytes;
     ret->log_bytes = logs.file_bytes;
-    ret->blobs_swept = s->blob_gc.total_dropped;
+    ret->blobs_swept = blob_gc_of(s)->total_dropped;
     ret->history_flows = past.flows;
     ret->history_bytes = past.bytes;
     ret->history_lsn = past.lsn;
@@ -29,12 +34,12 @@ static void take_stores(struct server *s, struct sample *ret) {
 }
 
 static void take_process(struct server *s, struct sample *ret) {
-    const struct wire_recovery *recovery = &s->playground.recovery;
-    int64_t apart_ms = server_clock_apart(s);
+    const struct wire_recovery *recovery = &playground_of(s)->recovery;
+    int64_t apart_ms = shard_clock_apart(server_shard(s));
     ret->clock_apart_s = (uint64_t)(apart_ms < 0 ? -apart_ms : apart_ms) / 1000u;
-    ret->clock_steps = s->clock_steps;
-    ret->followers = s->subscribers.followers.count;
-    ret->dropped_events = s->subscribers.dropped;
+    ret->clock_steps = server_shard(s)->clock_steps;
+    ret->followers = subscribers_of(s)->followers.count;
+    ret->dropped_events = subscribers_of(s)->dropped;
     ret->recovery_records = recovery->records;
     ret->recovery_adopted = recovery->attempts_adopted;
     ret->recovery_again = recovery->attempts_again;
@@ -43,18 +48,18 @@ static void take_process(struct server *s, struct sample *ret) {
 
 void sample_take(struct server *s, struct sample *ret) {
     const struct state *state = server_state(s);
-    *ret = (struct sample){.lsn = engine_lsn(s->engine),
-                           .epoch = s->epoch,
+    *ret = (struct sample){.lsn = engine_lsn(server_shard(s)->engine),
+                           .epoch = server_shard(s)->epoch,
                            .connections = s->sessions.count,
-                           .calls = s->calls.count,
+                           .calls = server_shard(s)->calls.count,
                            .requests = s->request_count,
                            .busy = s->busy_count,
-                           .syncs = s->sync_count};
-    view_counts(state, engine_live(s->engine), &ret->counts);
-    view_ready_blocks(state, engine_live(s->engine), s->limits, ret->blocks);
-    view_each_worker(state, engine_live(s->engine), add_worker, ret);
+                           .syncs = server_shard(s)->append.sync_count};
+    view_counts(state, engine_live(server_shard(s)->engine), &ret->counts);
+    view_ready_blocks(state, engine_live(server_shard(s)->engine), s->limits, ret->blocks);
+    view_each_worker(state, engine_live(server_shard(s)->engine), add_worker, ret);
     memcpy(ret->tally, view_tally(state), sizeof ret->tally);
-    memcpy(ret->sync, s->sync, sizeof ret->sync);
+    memcpy(ret->sync, server_shard(s)->append.sync, sizeof ret->sync);
     for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++)
         if ((*d)->measure != NULL) (*d)->measure(s, ret);
     take_stores(s, ret);
@@ -84,13 +89,13 @@ static void add_own_worker(void *ctx, const struct worker_view *w) {
 static struct tlv_list stats_of_tenant(struct server *s, struct slice tenant, struct arena *arena) {
     struct own_workers workers = {.tenant = tenant};
     struct limit_view jobs = {0};
-    view_each_worker(server_state(s), engine_live(s->engine), add_own_worker, &workers);
+    view_each_worker(server_state(s), engine_live(server_shard(s)->engine), add_own_worker, &workers);
     (void)view_limit(server_state(s), tenant, LIMIT_TENANT, SLICE(""), &jobs);
     const struct wire_amount all[] = {
-        {SLICE("jobs_open"), jobs.queued}, {SLICE("attempts_open"), jobs.running},
-        {SLICE("workers"), workers.known}, {SLICE("workers_attached"), workers.attached},
-        {SLICE("slots"), workers.slots},   {SLICE("slots_used"), workers.used},
-        {SLICE("epoch"), s->epoch},
+        {SLICE("jobs_open"), jobs.queued},        {SLICE("attempts_open"), jobs.running},
+        {SLICE("workers"), workers.known},        {SLICE("workers_attached"), workers.attached},
+        {SLICE("slots"), workers.slots},          {SLICE("slots_used"), workers.used},
+        {SLICE("epoch"), server_shard(s)->epoch},
     };
     struct wire_amount *list = ARENA_ARRAY(arena, struct wire_amount, sizeof all / sizeof all[0]);
     memcpy(list, all, sizeof all);
@@ -100,7 +105,7 @@ static struct tlv_list stats_of_tenant(struct server *s, struct slice tenant, st
 void req_stats(struct server *s, struct request *r) {
     struct sample now;
     struct slice tenant = slice_str(r->session->who.tenant);
-    struct wire_stats got = {.lsn = engine_lsn(s->engine)};
+    struct wire_stats got = {.lsn = engine_lsn(server_shard(s)->engine)};
     if (tenant.len == 0) sample_take(s, &now);
     got.numbers = tenant.len == 0 ? metric_stats(&now, r->arena) : stats_of_tenant(s, tenant, r->arena);
     call_show(s, r, WIRE_NUMBERS, &got);

@@ -43,7 +43,8 @@ enum err callback_check(struct server *s, struct slice token, struct callback *r
     struct callback c = {{{flow}, ordinal}, kind == 'q', number, (int64_t)expires};
     if (!good || !hmac_token_is_same(token, ours, write_it(s, &c, ours)))
         return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
-    if (c.expires_ms <= engine_now(s->engine).ms) return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
+    if (c.expires_ms <= engine_now(server_shard(s)->engine).ms)
+        return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
     *ret = c;
     return ERR_OK;
 }
@@ -203,11 +204,13 @@ void req_callback(struct server *s, struct request *r) {
     if (c == NULL) return;
     int64_t most = s->limits->delay_ms_max;
     int64_t for_ms = m->for_ms > 0 && m->for_ms < most ? m->for_ms : job.options->approval_ms;
-    made.expires_ms = engine_now(s->engine).ms + for_ms;
+    made.expires_ms = engine_now(server_shard(s)->engine).ms + for_ms;
     callback_make(s, &made, token);
     callback_url(s, token, url);
-    struct wire_callback_given got = {
-        .lsn = engine_lsn(s->engine), .token = slice_str(token), .url = slice_str(url), .expires_ms = made.expires_ms};
+    struct wire_callback_given got = {.lsn = engine_lsn(server_shard(s)->engine),
+                                      .token = slice_str(token),
+                                      .url = slice_str(url),
+                                      .expires_ms = made.expires_ms};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_CALLBACK_GIVEN, FRAME_ANSWER, r->id, &got);
     call_read(s, r, c, buf_slice(&s->out));

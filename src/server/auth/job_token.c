@@ -13,6 +13,8 @@
 #define PREFIX "rvj_"
 #define NAME_SHOWN_MAX 100u
 
+extern const uint8_t job_token_slot;
+
 /* "rvj_FLOW.ORDINAL.ATTEMPT.FENCE." and the proof of that. */
 static size_t write_it(struct server *s, const struct attempt_effect *a, char out[JOB_TOKEN_BYTES]) {
     int len = snprintf(out, JOB_TOKEN_BYTES, PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
@@ -86,6 +88,7 @@ void job_token_attend(struct server *s, struct session *n) {
     uint64_t key = key_of(n->job.job);
     if (n->job_key == key) return;
     job_token_leave(s, n);
+    part_takes(server_shard(s), job_token_slot, EFFECT_EVENT, true);
     n->job_key = key;
     n->job_next = map_get(&s->sessions_by_job, key);
     map_put(&s->sessions_by_job, key, map_get(&s->session_by_conn, n->conn.v));
@@ -107,7 +110,11 @@ void job_token_leave(struct server *s, struct session *n) {
     n->job_next = 0;
 }
 
-void job_token_event(struct server *s, const struct event *e) {
+static void effect(struct shard *h, void *own, const struct effect *given) {
+    const struct event *e = &given->as.event;
+    struct server *s = h->server;
+    (void)own;
+    part_takes(h, job_token_slot, EFFECT_EVENT, s->sessions_by_job.count > 0);
     if (s->sessions_by_job.count == 0 || e->kind != EVENT_JOB) return;
     if (!job_state_is_active(e->from) || job_state_is_active(e->to)) return;
     for (uint32_t i = map_get(&s->sessions_by_job, key_of(e->job)); i != 0;) {
@@ -122,7 +129,9 @@ static bool is_idle(const struct session *n) {
     return n->dialect != NULL && n->dialect->is_idle != NULL && n->dialect->is_idle(n);
 }
 
-void job_token_step(struct server *s) {
+static void released(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     for (uint32_t i = 0; i < s->jobs_ended.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&s->jobs_ended, i));
         if (n == NULL || n->job.job.flow.v == 0 || is_idle(n) || job_token_is_open(s, &n->job)) continue;
@@ -130,3 +139,9 @@ void job_token_step(struct server *s) {
     }
     s->jobs_ended.count = 0;
 }
+
+const struct server_part job_token_part = {.name = "job_token",
+                                           .scope = PART_OF_SERVER,
+                                           .effects = EFFECT_BIT(EFFECT_EVENT),
+                                           .effect = effect,
+                                           .released = released};

@@ -22,8 +22,5 @@ bool job_token_is_open(const struct server *s, const struct attempt_effect *a);
 
 /* What a job has open when its attempt ends, ends with it: a watch, a stream, a wait, an upload. n->job was set. */
 void job_token_attend(struct server *s, struct session *n);
-void job_token_leave(struct server *s, struct session *n); /* nothing if it does not attend */
-void job_token_event(struct server *s, const struct event *e);
-void job_token_step(struct server *s); /* behind the effects of a pass: ends those whose attempt is over */
-
+void job_token_leave(struct server *s, struct session *n);
 #endif

@@ -3,9 +3,8 @@
 
 #include <stdio.h>
 
+#include "blob.h"
 #include "server_impl.h"
-#include "titan_files.h"
-#include "titan_web_dag.h"
 #include "view_store.h"
 
 #define STEPS_PER_PASS 512u /* jobs, kept results or keys: well below a millisecond */
@@ -49,11 +48,13 @@ static void mark_job(struct server *s, struct slice tenant, const struct job_vie
     mark_artifacts(s, tenant, job->artifacts);
 }
 
-void blob_gc_event(struct server *s, const struct effect *e) {
+static void effect(struct shard *h, void *own, const struct effect *e) {
+    (void)own;
+    struct server *s = h->server;
     const struct event *v = &e->as.event;
     struct flow_view flow;
     struct job_view job;
-    if (s->blob_gc.phase == BLOB_GC_IDLE || v->kind != EVENT_JOB || v->to != JOB_SUCCEEDED) return;
+    if (blob_gc_of(s)->phase == BLOB_GC_IDLE || v->kind != EVENT_JOB || v->to != JOB_SUCCEEDED) return;
     if (view_flow(server_state(s), v->job.flow, &flow) && view_job(server_state(s), v->job, &job))
         mark_job(s, flow.tenant, &job);
 }
@@ -61,7 +62,7 @@ void blob_gc_event(struct server *s, const struct effect *e) {
 /* ---- walking ---- */
 
 static void enter(struct server *s, enum blob_gc_phase phase) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     x->phase = phase;
     x->at = 0;
     x->flow = 0;
@@ -69,7 +70,7 @@ static void enter(struct server *s, enum blob_gc_phase phase) {
 
 /* The children of a foreach job that have begun, some of them; true when it was the last. */
 static bool walk_children(struct server *s, const struct flow_view *flow, uint32_t *steps) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     struct expansion_view all;
     struct job_view child;
     if (!view_expansion(server_state(s), (struct job_ref){flow->id, x->ordinal}, &all)) return true;
@@ -81,7 +82,7 @@ static bool walk_children(struct server *s, const struct flow_view *flow, uint32
 }
 
 static void walk_schedules(struct server *s) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     struct slice tenant;
     struct tlv_list jobs = {0};
     arena_reset(&s->arena);
@@ -95,7 +96,7 @@ static void walk_schedules(struct server *s) {
 }
 
 static void walk_jobs(struct server *s) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     flow_id id;
     for (uint32_t steps = STEPS_PER_PASS, next; steps > 0; x->at = next) {
         struct flow_view flow;
@@ -120,7 +121,7 @@ static void walk_jobs(struct server *s) {
 }
 
 static void walk_memos(struct server *s) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     struct memo_view memo;
     for (uint32_t steps = STEPS_PER_PASS; steps > 0; steps--) {
         x->at = view_memo_next(server_state(s), x->at, &memo);
@@ -144,7 +145,7 @@ static void mark_key(void *ctx, const struct item_view *item) {
     size_t prefix = strlen(KEY_PREFIX);
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
-    bool is_file = k->server->blob_gc.prefix > 0; /* whose values say which blob they are */
+    bool is_file = blob_gc_of(k->server)->prefix > 0; /* whose values say which blob they are */
     if (is_file ? item->value.len < 2 * DIGEST_BYTES : item->key.len != prefix + 2 * DIGEST_BYTES) return;
     snprintf(text, sizeof text, "%.*s", (int)(2 * DIGEST_BYTES), is_file ? item->value.ptr : item->key.ptr + prefix);
     for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
@@ -155,26 +156,36 @@ static void mark_key(void *ctx, const struct item_view *item) {
     mark(k->server, k->tenant, slice_of(hash, DIGEST_BYTES));
 }
 
+/* Of the keys that name blobs: ours, then those of the parts; NULL behind the last. */
+static const char *prefix_at(uint32_t index) {
+    if (index-- == 0) return KEY_PREFIX;
+    for (uint8_t slot = 0; slot < server_part_count; slot++) {
+        const char *const *keys = server_parts[slot]->blob_keys;
+        for (; keys != NULL && *keys != NULL; keys++)
+            if (index-- == 0) return *keys;
+    }
+    return NULL;
+}
+
 static void walk_keys(struct server *s) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     struct keys k = {.server = s};
     struct slice last = {0};
     uint32_t at = view_tenant_next(server_state(s), x->at, &k.tenant);
     if (at == 0) {
-        x->lsn = engine_lsn(s->engine);
+        x->lsn = engine_lsn(server_shard(s)->engine);
         enter(s, BLOB_GC_DURABLE);
         return;
     }
-    static const char *const prefixes[] = {KEY_PREFIX, TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX};
     struct store_page page = {
-        .prefix = slice_str(prefixes[x->prefix]), .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
+        .prefix = slice_str(prefix_at(x->prefix)), .after = bytes_slice(x->key_after), .most = STEPS_PER_PASS};
     struct store_place place = {.tenant = k.tenant};
-    bool more = view_items(server_state(s), engine_now(s->engine), place, &page, mark_key, &k, &last);
+    bool more = view_items(server_state(s), engine_now(server_shard(s)->engine), place, &page, mark_key, &k, &last);
     struct bytes *after = more ? bytes_new(last) : NULL;
     bytes_free(x->key_after);
     x->key_after = after;
     if (more) return;
-    if (++x->prefix < sizeof prefixes / sizeof prefixes[0]) return;
+    if (prefix_at(++x->prefix) != NULL) return;
     x->at = at;
     x->prefix = 0;
 }
@@ -182,7 +193,7 @@ static void walk_keys(struct server *s) {
 /* ---- turns ---- */
 
 static void drop(struct server *s) {
-    struct blob_gc *x = &s->blob_gc;
+    struct blob_gc *x = blob_gc_of(s);
     if (!blobs_sweep_step(s->store.blobs, DROPS_PER_PASS, &x->dropped)) return;
     if (x->dropped > 0)
         server_log(s, SERVER_INFO, "sweep", "%llu blobs are gone: nothing named them", (unsigned long long)x->dropped);
@@ -191,8 +202,8 @@ static void drop(struct server *s) {
     enter(s, BLOB_GC_IDLE);
 }
 
-void blob_gc_step(struct server *s) {
-    struct blob_gc *x = &s->blob_gc;
+static void walk(struct server *s) {
+    struct blob_gc *x = blob_gc_of(s);
     switch (x->phase) {
     case BLOB_GC_IDLE:
         if (s->now_ms < x->due_ms) return;
@@ -205,21 +216,44 @@ void blob_gc_step(struct server *s) {
     case BLOB_GC_MEMOS: walk_memos(s); return;
     case BLOB_GC_KEYS: walk_keys(s); return;
     case BLOB_GC_DURABLE:
-        if (engine_durable_lsn(s->engine) >= x->lsn) enter(s, BLOB_GC_DROP);
+        if (engine_durable_lsn(server_shard(s)->engine) >= x->lsn) enter(s, BLOB_GC_DROP);
         return;
     case BLOB_GC_DROP: drop(s); return;
     }
 }
 
-int64_t blob_gc_next(struct server *s) {
-    if (s->blob_gc.phase == BLOB_GC_IDLE) return s->blob_gc.due_ms;
-    return s->blob_gc.phase == BLOB_GC_DURABLE ? INT64_MAX : s->now_ms; /* an append that ends wakes us */
+/* Under way, it has a turn in every pass, and is told of jobs that end. */
+static void flush(struct shard *h, void *own) {
+    const struct blob_gc *x = own;
+    walk(h->server);
+    part_attend(h, blob_gc_slot, x->phase != BLOB_GC_IDLE);
+    part_takes(h, blob_gc_slot, EFFECT_EVENT, x->phase != BLOB_GC_IDLE);
 }
 
-void blob_gc_init(struct server *s) {
-    s->blob_gc = (struct blob_gc){.due_ms = s->world.clock->mono(s->world.clock).ms + s->limits->blob_sweep_ms};
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct blob_gc *x = own;
+    if (x->phase == BLOB_GC_IDLE) return x->due_ms;
+    return x->phase == BLOB_GC_DURABLE ? TIME_NEVER : h->server->now_ms; /* an append that ends wakes us */
 }
 
-void blob_gc_fini(struct server *s) {
-    bytes_free(s->blob_gc.key_after);
+static void init(struct shard *h, void *own) {
+    struct blob_gc *x = own;
+    struct clock *c = h->server->world.clock;
+    x->due_ms = c->mono(c).ms + h->server->limits->blob_sweep_ms;
 }
+
+static void fini(struct shard *h, void *own) {
+    struct blob_gc *x = own;
+    (void)h;
+    bytes_free(x->key_after);
+}
+
+const struct server_part blob_gc_part = {.name = "blob_gc",
+                                         .scope = PART_OF_SHARD,
+                                         .bytes = sizeof(struct blob_gc),
+                                         .effects = EFFECT_BIT(EFFECT_EVENT),
+                                         .init = init,
+                                         .fini = fini,
+                                         .flush = flush,
+                                         .next_due = next_due,
+                                         .effect = effect};

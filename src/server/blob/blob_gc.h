@@ -15,10 +15,10 @@
 #ifndef REEVE_BLOB_GC_H
 #define REEVE_BLOB_GC_H
 
+#include "server_impl.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-struct server;
 struct effect;
 struct bytes;
 
@@ -44,10 +44,10 @@ struct blob_gc {
     uint64_t dropped, total_dropped;
 };
 
-void blob_gc_init(struct server *s);
-void blob_gc_fini(struct server *s);
-void blob_gc_step(struct server *s); /* after a pass */
-void blob_gc_event(struct server *s, const struct effect *e);
-int64_t blob_gc_next(struct server *s); /* monotonic: when a pass is due */
+extern const uint8_t blob_gc_slot;
+
+static inline struct blob_gc *blob_gc_of(const struct server *s) {
+    return shard_part(server_shard(s), blob_gc_slot);
+}
 
 #endif

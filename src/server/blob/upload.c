@@ -1,6 +1,7 @@
 /* upload.c: see upload.h. An upload belongs to its connection and ends with it. */
 #include "upload.h"
 
+#include "blob.h"
 #include "panic.h"
 #include "requests.h"
 #include "server_impl.h"
@@ -24,14 +25,14 @@ struct upload {
 };
 
 void upload_init(struct server *s) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     pool_init(&x->uploads, sizeof(struct upload), UPLOADS_MAX);
     map_init(&x->upload_by_number);
     vec_init(&x->ending, sizeof(uint32_t));
 }
 
 static void upload_free(struct server *s, uint32_t index) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     struct upload *u = pool_at(&x->uploads, index);
     if (u->put != NULL) blob_put_drop(u->put);
     map_del(&x->upload_by_number, u->number);
@@ -39,7 +40,7 @@ static void upload_free(struct server *s, uint32_t index) {
 }
 
 void upload_fini(struct server *s) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     for (uint32_t i = 1; i <= x->uploads.high; i++)
         if (((struct upload *)pool_at(&x->uploads, i))->number != 0) upload_free(s, i);
     pool_fini(&x->uploads);
@@ -48,7 +49,7 @@ void upload_fini(struct server *s) {
 }
 
 void upload_forget(struct server *s, conn_id conn) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     if (x->uploads.count == 0) return;
     for (uint32_t i = 1; i <= x->uploads.high; i++) {
         const struct upload *u = pool_at(&x->uploads, i);
@@ -59,7 +60,7 @@ void upload_forget(struct server *s, conn_id conn) {
 /* ---- what there is to do, whoever asks ---- */
 
 static uint32_t place_of(const struct server *s, uint64_t number) {
-    return number == 0 ? 0 : map_get(&s->streams.upload_by_number, number);
+    return number == 0 ? 0 : map_get(&streams_of(s)->upload_by_number, number);
 }
 
 /* Where there are tokens of tenants, or flows of several, none of them may have the whole disk. */
@@ -72,7 +73,7 @@ static bool has_tenants(const struct server *s) {
 
 enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes, const blob_hash *expected,
                       uint64_t *ret, struct why *why) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     enum err e = request_check(s, n, WIRE_BLOB_PUT, NULL, why); /* whatever it came by */
     if (e != ERR_OK) return e;
     if (bytes > (uint64_t)s->limits->blob_bytes_max)
@@ -101,7 +102,7 @@ enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes,
 enum err upload_part(struct server *s, uint64_t number, struct slice data, struct why *why) {
     uint32_t index = place_of(s, number);
     REQUIRE(index != 0);
-    struct upload *u = pool_at(&s->streams.uploads, index);
+    struct upload *u = pool_at(&streams_of(s)->uploads, index);
     if (u->bytes + data.len > (uint64_t)s->limits->blob_bytes_max)
         return why_set(why, ERR_LIMIT, "the blob is longer than %lld bytes (blob_bytes_max)",
                        (long long)s->limits->blob_bytes_max);
@@ -113,12 +114,12 @@ enum err upload_part(struct server *s, uint64_t number, struct slice data, struc
 enum err upload_end(struct server *s, uint64_t number, uint32_t request, bool at_once, struct why *why) {
     uint32_t index = place_of(s, number);
     REQUIRE(index != 0);
-    struct upload *u = pool_at(&s->streams.uploads, index);
+    struct upload *u = pool_at(&streams_of(s)->uploads, index);
     enum err e = blob_put_end(u->put, why);
     if (e != ERR_OK) return e;
     u->request = request;
     u->at_once = at_once;
-    *(uint32_t *)vec_push(&s->streams.ending) = index;
+    *(uint32_t *)vec_push(&streams_of(s)->ending) = index;
     upload_flushed(s); /* it may have been there already */
     return ERR_OK;
 }
@@ -162,12 +163,13 @@ void stream_blob_begin(struct server *s, struct request *r) {
     if (e != ERR_OK)
         refuse(s, r, e, why.text);
     else
-        answer_state(s, r->session, r->id, pool_at(&s->streams.uploads, map_get(&s->streams.upload_by_number, number)));
+        answer_state(s, r->session, r->id,
+                     pool_at(&streams_of(s)->uploads, map_get(&streams_of(s)->upload_by_number, number)));
 }
 
 static struct upload *upload_of(struct server *s, struct request *r, uint64_t number, uint32_t *ret_index) {
-    uint32_t index = number == 0 ? 0 : map_get(&s->streams.upload_by_number, number);
-    struct upload *u = index == 0 ? NULL : pool_at(&s->streams.uploads, index);
+    uint32_t index = number == 0 ? 0 : map_get(&streams_of(s)->upload_by_number, number);
+    struct upload *u = index == 0 ? NULL : pool_at(&streams_of(s)->uploads, index);
     if (u == NULL || u->conn.v != r->session->conn.v || u->request != 0) {
         refuse(s, r, ERR_NOT_FOUND, "there is no such upload on this connection: begin one");
         return NULL;
@@ -246,7 +248,7 @@ static void answer_end(struct server *s, const struct upload *u, const blob_hash
 
 /* Who waits for the end of an upload is told at once: nobody knows when there will be room. */
 void upload_no_space(struct server *s) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     upload_flushed(s); /* what is durable is not refused */
     for (uint32_t i = 0; i < x->ending.count; i++) {
         uint32_t index = *(uint32_t *)vec_at(&x->ending, i);
@@ -261,7 +263,7 @@ void upload_no_space(struct server *s) {
 }
 
 void upload_flushed(struct server *s) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < x->ending.count; i++) {
         uint32_t index = *(uint32_t *)vec_at(&x->ending, i);

@@ -10,7 +10,6 @@
 #define PASS_QUESTIONS_MAX 64u /* about a millisecond of ordinary ones */
 #define PASS_MS_MAX 2          /* whatever they are: one may take longer, not many */
 #define RETRY_MS 1000
-#define TOKEN_BIT (1ull << 63)
 #define EVALUATOR_ARENA_MAX ((size_t)4 << 30) /* job_scope.c bounds what goes in */
 
 struct evaluator_later {
@@ -36,37 +35,46 @@ struct hearing {
     struct arena *arena;
 };
 
-void evaluator_init(struct server *s) {
-    vec_init(&s->evaluator.asked, sizeof(struct question_effect));
-    vec_init(&s->evaluator.later, sizeof(struct evaluator_later));
-    vec_init(&s->evaluator.writing, sizeof(struct evaluator_writing));
-    arena_init(&s->evaluator.arena, 65536, EVALUATOR_ARENA_MAX);
+static void init(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    vec_init(&evaluator_of(s)->asked, sizeof(struct question_effect));
+    vec_init(&evaluator_of(s)->later, sizeof(struct evaluator_later));
+    vec_init(&evaluator_of(s)->writing, sizeof(struct evaluator_writing));
+    arena_init(&evaluator_of(s)->arena, 65536, EVALUATOR_ARENA_MAX);
 }
 
-void evaluator_fini(struct server *s) {
-    for (uint32_t i = 0; i < s->evaluator.later.count; i++)
-        bytes_free(((struct evaluator_later *)vec_at(&s->evaluator.later, i))->reason);
-    for (uint32_t i = 0; i < s->evaluator.writing.count; i++)
-        items_put_end(&((struct evaluator_writing *)vec_at(&s->evaluator.writing, i))->put);
-    vec_fini(&s->evaluator.asked);
-    vec_fini(&s->evaluator.later);
-    vec_fini(&s->evaluator.writing);
-    arena_fini(&s->evaluator.arena);
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 0; i < evaluator_of(s)->later.count; i++)
+        bytes_free(((struct evaluator_later *)vec_at(&evaluator_of(s)->later, i))->reason);
+    for (uint32_t i = 0; i < evaluator_of(s)->writing.count; i++)
+        items_put_end(&((struct evaluator_writing *)vec_at(&evaluator_of(s)->writing, i))->put);
+    vec_fini(&evaluator_of(s)->asked);
+    vec_fini(&evaluator_of(s)->later);
+    vec_fini(&evaluator_of(s)->writing);
+    arena_fini(&evaluator_of(s)->arena);
 }
 
-void evaluator_question(struct server *s, const struct question_effect *q) {
+static void effect(struct shard *h, void *own, const struct effect *e) {
+    (void)own;
+    struct server *s = h->server;
+    const struct question_effect *q = &e->as.question;
     if (q->gate != GATE_CONDITION && q->gate != GATE_EXPANSION && q->gate != GATE_RENDER) return;
-    *(struct question_effect *)vec_push(&s->evaluator.asked) = *q;
+    *(struct question_effect *)vec_push(&evaluator_of(s)->asked) = *q;
 }
 
 static void try_later(struct server *s, const struct question_effect *q) {
-    *(struct evaluator_later *)vec_push(&s->evaluator.later) = (struct evaluator_later){*q, s->now_ms + RETRY_MS, NULL};
+    *(struct evaluator_later *)vec_push(&evaluator_of(s)->later) =
+        (struct evaluator_later){*q, s->now_ms + RETRY_MS, NULL};
 }
 
 /* ---- verdicts ---- */
 
 static struct command verdict_of(const struct question_view *q, enum verdict verdict) {
-    struct command cmd = {.kind = CMD_VERDICT, .token = TOKEN_BIT | q->id.v, .principal = SLICE("server")};
+    struct command cmd = {
+        .kind = CMD_VERDICT, .token = part_token(evaluator_slot, q->id.v), .principal = SLICE("server")};
     cmd.as.verdict = (struct cmd_verdict){
         .question = q->id, .job = q->job, .revision = q->revision, .hash = q->hash, .verdict = verdict};
     return cmd;
@@ -111,7 +119,7 @@ static enum err evaluator_expansion(struct hearing *h, struct why *why) {
     struct evaluator_writing w = {.question = {h->question.id, h->question.revision, h->question.gate, h->question.job},
                                   .count = count};
     e = items_put_begin(s, h->flow.tenant, &body, &w.put, why);
-    if (e == ERR_OK) *(struct evaluator_writing *)vec_push(&s->evaluator.writing) = w;
+    if (e == ERR_OK) *(struct evaluator_writing *)vec_push(&evaluator_of(s)->writing) = w;
     return e;
 }
 
@@ -183,12 +191,12 @@ static bool is_open(struct server *s, const struct question_effect *q, struct qu
 }
 
 static void answer(struct server *s, const struct question_effect *q) {
-    struct hearing h = {.s = s, .arena = &s->evaluator.arena};
+    struct hearing h = {.s = s, .arena = &evaluator_of(s)->arena};
     struct why why = {{0}};
     if (!is_open(s, q, &h.question) || !view_job(server_state(s), q->job, &h.job) ||
         !view_flow(server_state(s), q->job.flow, &h.flow))
         return;
-    arena_reset(&s->evaluator.arena);
+    arena_reset(&evaluator_of(s)->arena);
     enum err e = hear(&h, &why);
     if (err_is_retryable(e))
         try_later(s, q);
@@ -219,7 +227,7 @@ enum err evaluator_check(struct server *s, const struct job_spec *job, const str
 /* ---- passes ---- */
 
 static void writing_turn(struct server *s) {
-    struct vec *list = &s->evaluator.writing;
+    struct vec *list = &evaluator_of(s)->writing;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         struct evaluator_writing *w = vec_at(list, i);
@@ -248,7 +256,7 @@ static void writing_turn(struct server *s) {
 }
 
 static void later_turn(struct server *s) {
-    struct vec *list = &s->evaluator.later;
+    struct vec *list = &evaluator_of(s)->later;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         struct evaluator_later one = *(struct evaluator_later *)vec_at(list, i);
@@ -256,7 +264,7 @@ static void later_turn(struct server *s) {
         if (one.at_ms > s->now_ms) {
             *(struct evaluator_later *)vec_at(list, kept++) = one;
         } else if (one.reason == NULL) {
-            *(struct question_effect *)vec_push(&s->evaluator.asked) = one.question;
+            *(struct question_effect *)vec_push(&evaluator_of(s)->asked) = one.question;
         } else {
             if (is_open(s, &one.question, &q)) fail(s, &q, bytes_slice(one.reason));
             bytes_free(one.reason);
@@ -265,13 +273,15 @@ static void later_turn(struct server *s) {
     list->count = kept;
 }
 
-void evaluator_step(struct server *s) {
-    struct evaluator *x = &s->evaluator;
+static void step(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    struct evaluator *x = evaluator_of(s);
     struct clock *c = s->world.clock;
     writing_turn(s);
     later_turn(s);
     for (uint32_t i = 0; i < PASS_QUESTIONS_MAX && x->asked_at < x->asked.count; i++) {
-        if (engine_is_full(s->engine) || c->mono(c).ms > s->now_ms + PASS_MS_MAX) return;
+        if (engine_is_full(server_shard(s)->engine) || c->mono(c).ms > s->now_ms + PASS_MS_MAX) return;
         struct question_effect q = *(struct question_effect *)vec_at(&x->asked, x->asked_at++);
         answer(s, &q);
     }
@@ -280,19 +290,29 @@ void evaluator_step(struct server *s) {
 
 /* What was not taken for want of room is evaluated again; what will never be taken (too many children) fails, in the
  * next pass. */
-void evaluator_answered(struct server *s, uint64_t token, const struct reply *reply) {
+static void answered(struct shard *h, void *own, uint64_t token, const struct reply *reply) {
+    (void)own;
+    struct server *s = h->server;
     struct question_view q;
     if (reply->err == ERR_OK || reply->err == ERR_STALE || reply->err == ERR_NOT_FOUND) return;
-    if (!view_question(server_state(s), (question_id){token & ~TOKEN_BIT}, &q)) return;
-    struct evaluator_later *x = vec_push(&s->evaluator.later);
+    if (!view_question(server_state(s), (question_id){part_token_number(token)}, &q)) return;
+    struct evaluator_later *x = vec_push(&evaluator_of(s)->later);
     *x = (struct evaluator_later){{q.id, q.revision, q.gate, q.job}, s->now_ms + RETRY_MS, NULL};
     if (err_is_retryable(reply->err)) return;
     x->at_ms = s->now_ms;
     x->reason = bytes_new(slice_str(reply->why.text));
 }
 
-int64_t evaluator_next(struct server *s) {
-    const struct evaluator *x = &s->evaluator;
+/* Items that wait for the disk may be there. */
+static void stored(struct shard *h, void *own, enum err e) {
+    const struct evaluator *x = own;
+    if (e == ERR_OK && x->writing.count > 0) part_wake(h, evaluator_slot);
+}
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    (void)own;
+    struct server *s = h->server;
+    const struct evaluator *x = evaluator_of(s);
     int64_t next = TIME_NEVER;
     if (x->asked_at < x->asked.count) return s->now_ms;
     for (uint32_t i = 0; i < x->later.count; i++) {
@@ -302,3 +322,15 @@ int64_t evaluator_next(struct server *s) {
     if (x->writing.count > 0 && s->now_ms + RETRY_MS < next) next = s->now_ms + RETRY_MS; /* a flush wakes us sooner */
     return next;
 }
+
+const struct server_part evaluator_part = {.name = "evaluator",
+                                           .scope = PART_OF_SHARD,
+                                           .bytes = sizeof(struct evaluator),
+                                           .effects = EFFECT_BIT(EFFECT_QUESTION),
+                                           .init = init,
+                                           .fini = fini,
+                                           .step = step,
+                                           .next_due = next_due,
+                                           .effect = effect,
+                                           .answered = answered,
+                                           .stored = stored};

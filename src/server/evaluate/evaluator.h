@@ -8,9 +8,8 @@
 
 #include "arena.h"
 #include "effect.h"
+#include "server_impl.h"
 #include "vec.h"
-
-struct server;
 
 struct evaluator {
     struct vec asked;   /* struct question_effect */
@@ -20,9 +19,10 @@ struct evaluator {
     struct arena arena; /* of one question, or of one child that is handed out */
 };
 
-/* A token of ours, not of a call. */
-static inline bool evaluator_is_token(uint64_t token) {
-    return token >> 63 != 0;
+extern const uint8_t evaluator_slot;
+
+static inline struct evaluator *evaluator_of(const struct server *s) {
+    return shard_part(server_shard(s), evaluator_slot);
 }
 
 /* Whether what such a job would ask can be answered at all: refused at the door, not when its parents are done. */
@@ -31,12 +31,5 @@ struct options;
 struct job_spec;
 CHECKED enum err evaluator_check(struct server *s, const struct job_spec *job, const struct options *o,
                                  const struct wire_run *run, struct why *why);
-
-void evaluator_init(struct server *s);
-void evaluator_fini(struct server *s);
-void evaluator_question(struct server *s, const struct question_effect *q);
-void evaluator_step(struct server *s); /* inside a pass */
-void evaluator_answered(struct server *s, uint64_t token, const struct reply *reply);
-int64_t evaluator_next(struct server *s); /* monotonic; when it wants a pass */
 
 #endif

@@ -23,8 +23,8 @@ static void put_callback(struct server *s, const struct attempt_effect *a, const
                          struct wire_assignment *ret) {
     struct callback c = {.job = a->job,
                          .number = a->attempt,
-                         .expires_ms =
-                             engine_now(s->engine).ms + job->options->run_timeout_ms + job->options->approval_ms};
+                         .expires_ms = engine_now(server_shard(s)->engine).ms + job->options->run_timeout_ms +
+                                       job->options->approval_ms};
     char *token = arena_alloc(&s->frame_arena, CALLBACK_TOKEN_BYTES),
          *url = arena_alloc(&s->frame_arena, CALLBACK_URL_BYTES);
     struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, 2);

@@ -1,7 +1,9 @@
 /* items.c: see items.h. */
 #include "items.h"
 
+#include "blob.h"
 #include "server_impl.h"
+#include "stream.h"
 
 #define KEPT_BYTES_MAX ((uint64_t)64 << 20)
 #define ITEMS_BYTES_MAX ((size_t)256 << 20) /* what json_bytes_max may be at most */
@@ -14,7 +16,9 @@ struct item_set {
     struct u32vec lines; /* where each item begins; one more for the end */
 };
 
-void items_init(struct items *x) {
+static void init(struct shard *h, void *own) {
+    struct items *x = own;
+    (void)h;
     *x = (struct items){0};
     vec_init(&x->sets, sizeof(struct item_set));
 }
@@ -24,7 +28,9 @@ static void set_free(struct item_set *set) {
     u32vec_fini(&set->lines);
 }
 
-void items_fini(struct items *x) {
+static void fini(struct shard *h, void *own) {
+    struct items *x = own;
+    (void)h;
     for (uint32_t i = 0; i < x->sets.count; i++) set_free(vec_at(&x->sets, i));
     vec_fini(&x->sets);
 }
@@ -38,7 +44,7 @@ enum err items_blob_read(struct server *s, struct slice tenant, struct slice has
     memcpy(h.at, hash.ptr, sizeof h.at);
     for (;;) {
         struct slice piece = {0};
-        enum err e = blobs_read(s->store.blobs, &s->streams.blob_reader, tenant, &h, at, &piece, why);
+        enum err e = blobs_read(s->store.blobs, &streams_of(s)->blob_reader, tenant, &h, at, &piece, why);
         if (e != ERR_OK) return e;
         if (piece.len == 0) return ERR_OK;
         buf_put_slice(out, piece);
@@ -81,7 +87,7 @@ static void set_index(struct item_set *set) {
 
 static enum err set_load(struct server *s, struct slice tenant, struct slice hash, struct item_set **ret,
                          struct why *why) {
-    struct items *x = &s->items;
+    struct items *x = items_of(s);
     struct buf body;
     buf_init(&body, ITEMS_BYTES_MAX);
     enum err e = items_blob_read(s, tenant, hash, &body, why);
@@ -100,7 +106,7 @@ static enum err set_load(struct server *s, struct slice tenant, struct slice has
 
 enum err items_find(struct server *s, struct slice tenant, struct slice hash, uint32_t index, struct slice *ret,
                     struct why *why) {
-    struct items *x = &s->items;
+    struct items *x = items_of(s);
     struct item_set *set = NULL;
     for (uint32_t i = 0; i < x->sets.count && set == NULL; i++) {
         struct item_set *known = vec_at(&x->sets, i);
@@ -155,3 +161,6 @@ void items_put_end(struct items_put *p) {
     p->put = NULL;
     buf_fini(&p->body);
 }
+
+const struct server_part items_part = {
+    .name = "items", .scope = PART_OF_SHARD, .bytes = sizeof(struct items), .init = init, .fini = fini};

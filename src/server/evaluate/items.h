@@ -7,9 +7,8 @@
 
 #include "blob.h"
 #include "buf.h"
+#include "server_impl.h"
 #include "vec.h"
-
-struct server;
 
 struct items {
     struct vec sets; /* struct item_set */
@@ -17,8 +16,12 @@ struct items {
     uint64_t turn;   /* rises with each use */
 };
 
-void items_init(struct items *x);
-void items_fini(struct items *x);
+extern const uint8_t items_slot;
+
+static inline struct items *items_of(const struct server *s) {
+    return shard_part(server_shard(s), items_slot);
+}
+
 /* The JSON text of one item; valid until the next call. */
 CHECKED enum err items_find(struct server *s, struct slice tenant, struct slice hash, uint32_t index,
                             struct slice *ret, struct why *why);

@@ -1,6 +1,7 @@
 /* job_scope.c: see job_scope.h. */
 #include "job_scope.h"
 
+#include "evaluator.h"
 #include "items.h"
 #include "json.h"
 #include "runtext.h"
@@ -182,7 +183,7 @@ enum err job_scope_make(struct server *s, const struct job_view *job, const stru
 
 static enum err child_render(struct server *s, const struct job_view *child, struct wire_run *run, struct slice item,
                              struct arena *arena, struct slice *ret_body, struct why *why) {
-    struct arena *scratch = &s->evaluator.arena;
+    struct arena *scratch = &evaluator_of(s)->arena;
     struct scope scope;
     struct buf out;
     run->when = run->foreach = (struct slice){0}; /* answered before */
@@ -205,7 +206,7 @@ static enum err child_render(struct server *s, const struct job_view *child, str
 
 enum err job_scope_child(struct server *s, const struct job_view *child, struct arena *arena, struct slice *ret_body,
                          struct slice *ret_item, struct why *why) {
-    struct arena *scratch = &s->evaluator.arena;
+    struct arena *scratch = &evaluator_of(s)->arena;
     struct wire_run run;
     struct flow_view flow = {0};
     unsigned stages = 0;

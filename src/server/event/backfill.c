@@ -2,8 +2,10 @@
 #include "backfill.h"
 
 #include "event_replay.h"
+#include "event_ring.h"
 #include "panic.h"
 #include "server_impl.h"
+#include "subscribers.h"
 
 #define IN_BYTES_MAX ((size_t)16 << 20)
 #define IN_BYTES_FULL ((size_t)512 << 10) /* the reader rests while so much is not looked at */
@@ -15,11 +17,11 @@
 #define FAILURES_MAX 3u
 
 void backfill_init(struct server *s) {
-    buf_init(&s->subscribers.backfill.in, IN_BYTES_MAX);
+    buf_init(&subscribers_of(s)->backfill.in, IN_BYTES_MAX);
 }
 
 void backfill_fini(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     if (c->recall.v != 0) s->world.replayer->ops->stop(s->world.replayer, c->recall);
     event_block_free(c->block);
     buf_fini(&c->in);
@@ -40,7 +42,7 @@ typedef bool (*each_fn)(struct server *s, struct subscriber *f, void *ctx);
 
 /* How many of those who go along, or (along = false) of all who are behind, `fn` says yes to. */
 static uint32_t each(struct server *s, bool along, each_fn fn, void *ctx) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     uint32_t count = 0;
     for (uint32_t i = 0; i < h->followers.count; i++) {
         struct subscriber *f = vec_at(&h->followers, i);
@@ -81,7 +83,7 @@ static bool find_oldest(struct server *s, struct subscriber *f, void *ctx) {
 
 static void told(void *ctx, replay_id id, struct slice bytes) {
     struct server *s = ctx;
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     if (id.v != c->recall.v) return;
     buf_put_slice(&c->in, bytes);
     ENSURE(!c->in.full); /* it rests long before */
@@ -92,11 +94,11 @@ static void told(void *ctx, replay_id id, struct slice bytes) {
 
 static void ended(void *ctx, replay_id id) {
     struct server *s = ctx;
-    if (id.v == s->subscribers.backfill.recall.v) s->subscribers.backfill.has_ended = true;
+    if (id.v == subscribers_of(s)->backfill.recall.v) subscribers_of(s)->backfill.has_ended = true;
 }
 
 static void stop(struct server *s, int64_t again_ms) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     if (c->recall.v != 0) s->world.replayer->ops->stop(s->world.replayer, c->recall);
     event_block_free(c->block);
     buf_fini(&c->in);
@@ -105,20 +107,20 @@ static void stop(struct server *s, int64_t again_ms) {
 }
 
 static void go_on(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
-    c->upto = engine_durable_lsn(s->engine);
+    struct backfill *c = &subscribers_of(s)->backfill;
+    c->upto = engine_durable_lsn(server_shard(s)->engine);
     s->world.replayer->ops->upto(s->world.replayer, c->recall, c->upto);
 }
 
 /* What is not to be had by reading: those who wait go on with what is in memory. */
 static void give_up(struct server *s) {
-    uint64_t lsn = s->event_ring.before_lsn;
+    uint64_t lsn = event_ring_of(s)->before_lsn;
     each(s, false, tell_gap, &lsn);
     each(s, false, rejoin, NULL);
 }
 
 static void start(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     struct position oldest = position_end_of(UINT64_MAX);
     if (s->now_ms < c->again_ms || each(s, false, find_oldest, &oldest) == 0) return;
     struct replay_spec spec = {.after_lsn = oldest.lsn, .after_ordinal = oldest.ordinal};
@@ -140,7 +142,7 @@ static void start(struct server *s) {
 
 /* False: someone who goes along has to be waited for, or nobody is left. */
 static bool may_deliver(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     uint32_t ready = each(s, true, takes, NULL), slow = each(s, true, does_not_take, NULL);
     if (slow == 0) return ready > 0;
     if (c->waits_ms == 0) c->waits_ms = s->now_ms;
@@ -149,7 +151,7 @@ static bool may_deliver(struct server *s) {
 
 /* False: later. */
 static bool deliver(struct server *s, size_t *budget) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     struct backfill *c = &h->backfill;
     if (c->block == NULL || event_block_count(c->block) == 0) return true;
     c->is_short = *budget == 0;
@@ -177,7 +179,7 @@ static bool reach(struct server *s, struct subscriber *f, void *ctx) {
 
 /* As far as it was asked to go. Those who were left behind want another run, from where they are. */
 static void arrived(struct server *s, uint64_t lsn) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     struct position at = position_end_of(lsn);
     c->failures = 0;
     each(s, true, reach, &at);
@@ -193,7 +195,7 @@ static void arrived(struct server *s, uint64_t lsn) {
 
 /* What it was reading may have left the archive meanwhile, or it was killed: another one may do better. */
 static void failed(struct server *s, struct slice text) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     server_log(s, SERVER_WARN, "events", "the past cannot be told again: %.*s", SLICE_FMT(text));
     if (++c->failures >= FAILURES_MAX) give_up(s);
     stop(s, s->now_ms + FAILED_AGAIN_MS);
@@ -201,7 +203,7 @@ static void failed(struct server *s, struct slice text) {
 
 /* False: it was stopped. */
 static bool hear(struct server *s, const struct event_replay_item *item) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     uint64_t lsn = item->lsn;
     switch (item->kind) {
     case EVENT_REPLAY_EVENT:
@@ -218,7 +220,7 @@ static bool hear(struct server *s, const struct event_replay_item *item) {
 
 /* True: everything that came was looked at. */
 static bool look(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     struct slice left = buf_slice(&c->in);
     size_t budget = TURN_BYTES_MAX;
     enum event_replay_taken taken = EVENT_REPLAY_TAKEN;
@@ -245,7 +247,7 @@ static bool look(struct server *s) {
 }
 
 static void rest_or_not(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     if (!c->is_paused || c->recall.v == 0 || c->in.len >= IN_BYTES_FULL / 2) return;
     c->is_paused = false;
     s->world.replayer->ops->pause(s->world.replayer, c->recall, false);
@@ -253,16 +255,16 @@ static void rest_or_not(struct server *s) {
 
 /* Nobody goes along, or nobody has taken anything for long: there is no use in it for now. */
 static bool is_pointless(struct server *s) {
-    const struct backfill *c = &s->subscribers.backfill;
+    const struct backfill *c = &subscribers_of(s)->backfill;
     uint32_t ready = each(s, true, takes, NULL), slow = each(s, true, does_not_take, NULL);
     if (ready > 0) return false;
     return slow == 0 || (c->waits_ms != 0 && s->now_ms >= c->waits_ms + WAIT_ALONE_MS);
 }
 
 void backfill_step(struct server *s) {
-    struct backfill *c = &s->subscribers.backfill;
+    struct backfill *c = &subscribers_of(s)->backfill;
     if (c->recall.v == 0) {
-        if (s->subscribers.followers.count == 0) return;
+        if (subscribers_of(s)->followers.count == 0) return;
         each(s, false, rejoin, NULL);
         start(s);
         return;
@@ -278,11 +280,15 @@ void backfill_step(struct server *s) {
 }
 
 int64_t backfill_next(struct server *s) {
-    const struct backfill *c = &s->subscribers.backfill;
+    const struct backfill *c = &subscribers_of(s)->backfill;
     struct position oldest = position_end_of(UINT64_MAX);
     if (c->recall.v != 0 && c->is_short) return s->now_ms;
     if (c->recall.v != 0 && c->waits_ms != 0)
         return c->waits_ms + (s->now_ms < c->waits_ms + WAIT_MS ? WAIT_MS : WAIT_ALONE_MS);
     if (c->recall.v != 0) return TIME_NEVER; /* it says something, or someone takes something */
     return each(s, false, find_oldest, &oldest) > 0 ? c->again_ms : TIME_NEVER;
+}
+
+bool backfill_is_at_work(struct server *s) {
+    return subscribers_of(s)->backfill.recall.v != 0;
 }

@@ -27,6 +27,7 @@ struct backfill {
 
 void backfill_init(struct server *s);
 void backfill_fini(struct server *s);
+bool backfill_is_at_work(struct server *s); /* the journal is being read */
 void backfill_step(struct server *s);
 int64_t backfill_next(struct server *s); /* when a pass is due though nothing is said */
 

@@ -1,6 +1,7 @@
 /* event_blocks.c: see event_blocks.h. */
 #include "event_blocks.h"
 
+#include "event_view.h"
 #include "panic.h"
 #include "websocket.h"
 

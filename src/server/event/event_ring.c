@@ -46,11 +46,13 @@ struct wait_target {
     uint32_t next_own;             /* of the same wait */
 };
 
-void event_ring_init(struct server *s) {
-    struct event_ring *f = &s->event_ring;
-    f->ring = arena_space(&s->birth, sizeof(struct effect) * EVENT_RING_SIZE); /* it takes memory as events come */
+static void init(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    struct event_ring *f = event_ring_of(s);
+    f->ring = arena_space(&h->birth, sizeof(struct effect) * EVENT_RING_SIZE); /* it takes memory as events come */
     f->first = f->next = 1;
-    f->before_lsn = engine_lsn(s->engine);
+    f->before_lsn = engine_lsn(server_shard(s)->engine);
     f->before_ordinal = UINT32_MAX;
     vec_init(&f->readers, sizeof(struct reader));
     pool_init(&f->waits, sizeof(struct wait), WAITS_MAX);
@@ -64,8 +66,10 @@ static void reader_free(struct reader *r) {
     bytes_free(r->tenant);
 }
 
-void event_ring_fini(struct server *s) {
-    struct event_ring *f = &s->event_ring;
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    struct event_ring *f = event_ring_of(s);
     for (uint32_t i = 0; i < f->readers.count; i++) reader_free(vec_at(&f->readers, i));
     for (uint32_t i = 1; i <= f->targets.high; i++) {
         struct wait_target *t = pool_at(&f->targets, i);
@@ -177,7 +181,7 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
 
 void event_ring_wait(struct server *s, struct request *r) {
     const struct wire_wait *m = r->message;
-    struct event_ring *f = &s->event_ring;
+    struct event_ring *f = event_ring_of(s);
     struct wait_plan p = {0};
     if (!wait_plan(s, r, m, &p)) return;
     bool ends = p.over_count == p.count || (m->any && p.over_count > 0);
@@ -192,16 +196,19 @@ void event_ring_wait(struct server *s, struct request *r) {
         return;
     }
     if (!ends) {
+        part_wake(server_shard(s), event_ring_slot); /* its time may be the next one */
         struct wait *w = pool_at(&f->waits, index);
-        *w = (struct wait){
-            .conn = r->session->conn, .request = r->id, .since_lsn = engine_lsn(s->engine), .any = m->any};
+        *w = (struct wait){.conn = r->session->conn,
+                           .request = r->id,
+                           .since_lsn = engine_lsn(server_shard(s)->engine),
+                           .any = m->any};
         w->until_ms = m->timeout_ms > 0 && m->timeout_ms < TIME_NEVER / 2 ? s->now_ms + m->timeout_ms : TIME_NEVER;
         const struct wire_name *names = m->targets.at;
         for (uint32_t i = 0; i < p.count; i++)
             if (!p.is_over[i]) ENSURE(target_add(f, index, &p.targets[i], names[i].name) != 0);
         if (w->until_ms != TIME_NEVER) *(uint32_t *)vec_push(&f->others) = index;
     }
-    struct wire_waited got = {.lsn = engine_lsn(s->engine), .over = {p.over, p.over_count}};
+    struct wire_waited got = {.lsn = engine_lsn(server_shard(s)->engine), .over = {p.over, p.over_count}};
     buf_clear(&s->out);
     if (ends || p.over_count > 0) wire_put(&s->out, WIRE_WAITED, FRAME_ANSWER | (ends ? 0 : FRAME_MORE), r->id, &got);
     call_read(s, r, c, buf_slice(&s->out));
@@ -216,7 +223,7 @@ static bool is_awaited(const struct event_ring *f, const struct wait_target *t, 
 }
 
 static void wait_hears(struct server *s, uint32_t index, const struct effect *e) {
-    struct event_ring *f = &s->event_ring;
+    struct event_ring *f = event_ring_of(s);
     struct wait_target *t = pool_at(&f->targets, index);
     struct wait *w = pool_at(&f->waits, t->wait);
     const struct event *v = &e->as.event;
@@ -235,32 +242,32 @@ static void wait_hears(struct server *s, uint32_t index, const struct effect *e)
     if (ends) wait_free(f, wait);
 }
 
-int64_t event_ring_expire(struct server *s) {
-    struct event_ring *f = &s->event_ring;
-    int64_t next = TIME_NEVER;
+static void expire(struct server *s) {
+    struct event_ring *f = event_ring_of(s);
     uint32_t kept = 0;
+    f->next_ms = TIME_NEVER;
     for (uint32_t i = 0; i < f->others.count; i++) {
         uint32_t index = *(uint32_t *)vec_at(&f->others, i);
         struct wait *w = pool_at(&f->waits, index);
         if (w->conn.v == 0 || w->until_ms == TIME_NEVER) continue; /* over, or the place of another */
         if (w->until_ms <= s->now_ms) {
-            struct wire_waited m = {.lsn = engine_durable_lsn(s->engine), .timed_out = true};
+            struct wire_waited m = {.lsn = engine_durable_lsn(server_shard(s)->engine), .timed_out = true};
             struct session *n = session_of(s, w->conn);
             if (n != NULL) session_answer(s, n, w->request, WIRE_WAITED, &m);
             wait_free(f, index);
             continue;
         }
-        if (w->until_ms < next) next = w->until_ms;
+        if (w->until_ms < f->next_ms) f->next_ms = w->until_ms;
         *(uint32_t *)vec_at(&f->others, kept++) = index;
     }
     f->others.count = kept;
-    return next;
 }
 
 /* ---- events ---- */
 
-void event_ring_put(struct server *s, const struct effect *e) {
-    struct event_ring *f = &s->event_ring;
+static void put(struct shard *h, void *own, const struct effect *e) {
+    struct event_ring *f = own;
+    struct server *s = h->server;
     if (f->next - f->first == EVENT_RING_SIZE) { /* the oldest makes room */
         f->before_lsn = f->ring[f->first % EVENT_RING_SIZE].lsn;
         f->before_ordinal = f->ring[f->first % EVENT_RING_SIZE].ordinal;
@@ -298,9 +305,9 @@ static bool concerns(struct server *s, const struct reader *r, const struct effe
 }
 
 static void reader_flush(struct server *s, struct reader *r) {
-    struct event_ring *f = &s->event_ring;
+    struct event_ring *f = event_ring_of(s);
     struct session *n = session_of(s, r->conn);
-    if (engine_durable_lsn(s->engine) < r->since_lsn) return;
+    if (engine_durable_lsn(server_shard(s)->engine) < r->since_lsn) return;
     while (n != NULL && (r->at < f->next || r->gap)) {
         if (!session_may_be_told(s, n, UNSENT_MAX)) return;
         if (r->at < f->first) {
@@ -320,9 +327,9 @@ static void reader_flush(struct server *s, struct reader *r) {
     }
 }
 
-void event_ring_flush(struct server *s) {
-    for (uint32_t i = 0; i < s->event_ring.readers.count; i++) {
-        struct reader *r = vec_at(&s->event_ring.readers, i);
+static void flush_readers(struct server *s) {
+    for (uint32_t i = 0; i < event_ring_of(s)->readers.count; i++) {
+        struct reader *r = vec_at(&event_ring_of(s)->readers, i);
         reader_flush(s, r);
     }
 }
@@ -353,7 +360,7 @@ struct state_first {
 static void state_event(void *ctx, const struct job_view *job) {
     struct state_first *x = ctx;
     if (x->count >= EVENTS_PER_FRAME * 20) return;
-    x->list[x->count++] = (struct wire_event){.lsn = engine_lsn(x->s->engine),
+    x->list[x->count++] = (struct wire_event){.lsn = engine_lsn(server_shard(x->s)->engine),
                                               .kind = SLICE("job"),
                                               .time_ms = job->since.ms,
                                               .target = server_view_job_name(x->s, job),
@@ -386,7 +393,7 @@ static void subscribed(struct server *s, struct request *r, const struct wire_su
 
 void event_ring_subscribe(struct server *s, struct request *r) {
     const struct wire_subscribe *m = r->message;
-    struct event_ring *f = &s->event_ring;
+    struct event_ring *f = event_ring_of(s);
     struct vec targets;
     if (!subscribe_targets(s, r, m, &targets)) return;
     if (f->readers.count >= READERS_MAX) {
@@ -395,10 +402,11 @@ void event_ring_subscribe(struct server *s, struct request *r) {
         return;
     }
     bool resumes = m->after_lsn != 0 || m->from_start;
+    part_wake(server_shard(s), event_ring_slot);
     struct reader *x = vec_push(&f->readers);
     x->conn = r->session->conn;
     x->request = r->id;
-    x->since_lsn = engine_lsn(s->engine);
+    x->since_lsn = engine_lsn(server_shard(s)->engine);
     x->targets = targets;
     if (r->session->who.tenant[0] != 0) x->tenant = bytes_new(slice_str(r->session->who.tenant));
     if (resumes) {
@@ -409,7 +417,7 @@ void event_ring_subscribe(struct server *s, struct request *r) {
     } else {
         /* From now on: what is decided, but not durable yet, comes; what is durable was before. */
         x->at = f->next;
-        x->after_lsn = engine_lsn(s->engine);
+        x->after_lsn = engine_lsn(server_shard(s)->engine);
         x->after_ordinal = UINT32_MAX;
     }
     subscribed(s, r, m, x);
@@ -417,8 +425,10 @@ void event_ring_subscribe(struct server *s, struct request *r) {
 
 /* ---- ends ---- */
 
-bool event_ring_stop(struct server *s, conn_id conn, uint32_t request) {
-    struct event_ring *f = &s->event_ring;
+static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
+    (void)own;
+    struct server *s = h->server;
+    struct event_ring *f = event_ring_of(s);
     struct session *n = session_of(s, conn);
     for (uint32_t i = 0; i < f->readers.count; i++) {
         struct reader *r = vec_at(&f->readers, i);
@@ -433,7 +443,7 @@ bool event_ring_stop(struct server *s, conn_id conn, uint32_t request) {
     for (uint32_t i = 1; i <= f->waits.high; i++) {
         const struct wait *w = pool_at(&f->waits, i);
         if (w->conn.v != conn.v || w->request != request) continue;
-        struct wire_waited m = {.lsn = engine_durable_lsn(s->engine)};
+        struct wire_waited m = {.lsn = engine_durable_lsn(server_shard(s)->engine)};
         session_answer(s, n, request, WIRE_WAITED, &m);
         wait_free(f, i);
         return true;
@@ -441,8 +451,9 @@ bool event_ring_stop(struct server *s, conn_id conn, uint32_t request) {
     return false;
 }
 
-void event_ring_forget(struct server *s, conn_id conn) {
-    struct event_ring *f = &s->event_ring;
+static void conn_gone(struct shard *h, void *own, conn_id conn) {
+    struct event_ring *f = own;
+    (void)h;
     for (uint32_t i = 0; i < f->readers.count;) {
         struct reader *r = vec_at(&f->readers, i);
         if (r->conn.v != conn.v) {
@@ -456,3 +467,28 @@ void event_ring_forget(struct server *s, conn_id conn) {
     for (uint32_t i = 1; f->waits.count > 0 && i <= f->waits.high; i++)
         if (((struct wait *)pool_at(&f->waits, i))->conn.v == conn.v) wait_free(f, i);
 }
+
+static void flush(struct shard *h, void *own) {
+    struct event_ring *f = own;
+    expire(h->server);
+    if (f->readers.count > 0) flush_readers(h->server);
+    part_attend(h, event_ring_slot, f->readers.count > 0);
+}
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct event_ring *f = own;
+    (void)h;
+    return f->next_ms;
+}
+
+const struct server_part event_ring_part = {.name = "event_ring",
+                                            .scope = PART_OF_SHARD,
+                                            .bytes = sizeof(struct event_ring),
+                                            .effects = EFFECT_BIT(EFFECT_EVENT),
+                                            .init = init,
+                                            .fini = fini,
+                                            .flush = flush,
+                                            .next_due = next_due,
+                                            .effect = put,
+                                            .conn_gone = conn_gone,
+                                            .stop = stop};

@@ -8,10 +8,8 @@
 #include "map.h"
 #include "net.h"
 #include "pool.h"
+#include "server_impl.h"
 #include "vec.h"
-
-struct server;
-struct request;
 
 #define EVENT_RING_SIZE 16384u /* a flow of ten thousand jobs is that many events at once */
 
@@ -25,16 +23,16 @@ struct event_ring {
     struct pool targets;  /* struct wait_target */
     struct map by_flow;   /* first wait_target of a flow */
     struct vec others;    /* uint32_t: waits with a deadline */
+    int64_t next_ms;      /* the earliest of them */
 };
 
-void event_ring_init(struct server *s);
-void event_ring_fini(struct server *s);
+extern const uint8_t event_ring_slot;
+
+static inline struct event_ring *event_ring_of(const struct server *s) {
+    return shard_part(server_shard(s), event_ring_slot);
+}
+
 void event_ring_subscribe(struct server *s, struct request *r);
 void event_ring_wait(struct server *s, struct request *r);
-void event_ring_put(struct server *s, const struct effect *e); /* durable */
-void event_ring_flush(struct server *s);                       /* to those who take it */
-int64_t event_ring_expire(struct server *s); /* ends waits whose time is over; when the next one is due */
-bool event_ring_stop(struct server *s, conn_id conn, uint32_t request);
-void event_ring_forget(struct server *s, conn_id conn);
 
 #endif

@@ -2,8 +2,10 @@
 #include "subscribers.h"
 
 #include "call.h"
+#include "event_blocks.h"
 #include "event_ring.h"
 #include "event_stream.h"
+#include "event_view.h"
 #include "panic.h"
 #include "requests.h"
 #include "route.h"
@@ -25,8 +27,10 @@ static struct subscriber *subscriber_at(const struct subscribers *h, uint32_t i)
     return vec_at(&h->followers, i);
 }
 
-void subscribers_init(struct server *s) {
-    struct subscribers *h = &s->subscribers;
+static void init(struct shard *shard, void *own) {
+    (void)own;
+    struct server *s = shard->server;
+    struct subscribers *h = subscribers_of(s);
     vec_init(&h->followers, sizeof(struct subscriber));
     event_blocks_init(&h->blocks);
     for (uint32_t i = 0; i < EVENT_FORM_COUNT; i++) buf_init(&h->ticks[i], TEXT_BYTES_MAX);
@@ -38,8 +42,10 @@ static void subscriber_fini(struct subscriber *f) {
     bytes_free(f->filter.tenant);
 }
 
-void subscribers_fini(struct server *s) {
-    struct subscribers *h = &s->subscribers;
+static void fini(struct shard *shard, void *own) {
+    (void)own;
+    struct server *s = shard->server;
+    struct subscribers *h = subscribers_of(s);
     backfill_fini(s);
     for (uint32_t i = 0; i < h->followers.count; i++) subscriber_fini(subscriber_at(h, i));
     vec_fini(&h->followers);
@@ -123,7 +129,7 @@ static struct position ring_position(const struct event_ring *d, uint64_t at) {
 }
 
 bool subscribers_rejoin(struct server *s, struct subscriber *f) {
-    const struct event_ring *d = &s->event_ring;
+    const struct event_ring *d = event_ring_of(s);
     struct position before = {d->before_lsn, d->before_ordinal};
     if (position_is_after(before, f->after)) return false;
     uint64_t low = d->first, high = d->next;
@@ -136,13 +142,13 @@ bool subscribers_rejoin(struct server *s, struct subscriber *f) {
     }
     f->at = low;
     f->is_behind = false;
-    s->subscribers.has_more |= low < d->next;
+    subscribers_of(s)->has_more |= low < d->next;
     return true;
 }
 
 /* A position that this journal never had is of another one: what there is begins now. */
 static void start_at(struct server *s, struct subscriber *f, bool resumes, struct position since) {
-    uint64_t now = engine_lsn(s->engine);
+    uint64_t now = engine_lsn(server_shard(s)->engine);
     f->since_lsn = now;
     f->after = resumes && since.lsn <= now ? since : position_end_of(now);
     if (!subscribers_rejoin(s, f)) f->is_behind = true;
@@ -162,7 +168,7 @@ void subscribers_add(struct server *s, struct request *r) {
     struct position since = {0};
     struct why why = {{0}};
     bool resumes = false;
-    if (s->subscribers.followers.count >= FOLLOWERS_MAX) {
+    if (subscribers_of(s)->followers.count >= FOLLOWERS_MAX) {
         session_busy(s, n, r->id, "too many follow events", 1000);
         return;
     }
@@ -174,11 +180,12 @@ void subscribers_add(struct server *s, struct request *r) {
     }
     if (!f.is_native) f.form = n->dialect->events->form(n);
     start_at(s, &f, resumes, since);
-    if (s->subscribers.followers.count == 0) { /* nobody listened meanwhile */
-        s->subscribers.tick_ms = s->subscribers.ping_ms = s->now_ms;
-        event_blocks_clear(&s->subscribers.blocks, s->event_ring.next);
+    if (subscribers_of(s)->followers.count == 0) { /* nobody listened meanwhile */
+        subscribers_of(s)->tick_ms = subscribers_of(s)->ping_ms = s->now_ms;
+        event_blocks_clear(&subscribers_of(s)->blocks, event_ring_of(s)->next);
     }
-    *(struct subscriber *)vec_push(&s->subscribers.followers) = f;
+    *(struct subscriber *)vec_push(&subscribers_of(s)->followers) = f;
+    part_wake(server_shard(s), subscribers_slot);
 }
 
 static void leave(struct subscribers *h, uint32_t i) {
@@ -187,8 +194,10 @@ static void leave(struct subscribers *h, uint32_t i) {
     h->followers.count--;
 }
 
-bool subscribers_stop(struct server *s, conn_id conn, uint32_t request) {
-    struct subscribers *h = &s->subscribers;
+static bool stop(struct shard *shard, void *own, conn_id conn, uint32_t request) {
+    (void)own;
+    struct server *s = shard->server;
+    struct subscribers *h = subscribers_of(s);
     for (uint32_t i = 0; i < h->followers.count; i++) {
         const struct subscriber *f = subscriber_at(h, i);
         if (f->conn.v != conn.v || f->request != request) continue;
@@ -200,8 +209,10 @@ bool subscribers_stop(struct server *s, conn_id conn, uint32_t request) {
     return false;
 }
 
-void subscribers_forget(struct server *s, conn_id conn) {
-    struct subscribers *h = &s->subscribers;
+static void conn_gone(struct shard *shard, void *own, conn_id conn) {
+    (void)own;
+    struct server *s = shard->server;
+    struct subscribers *h = subscribers_of(s);
     for (uint32_t i = 0; i < h->followers.count;)
         if (subscriber_at(h, i)->conn.v == conn.v)
             leave(h, i);
@@ -214,9 +225,9 @@ void subscribers_forget(struct server *s, conn_id conn) {
 static void send_text(struct server *s, const struct subscriber *f, const char *type, const struct position *at,
                       struct slice text) {
     struct session *n = session_of(s, f->conn);
-    buf_clear(&s->subscribers.out);
-    event_frame_put(f->form, type, at, text, &s->subscribers.out);
-    if (n != NULL && s->subscribers.out.len > 0) session_send_raw(s, n, buf_slice(&s->subscribers.out));
+    buf_clear(&subscribers_of(s)->out);
+    event_frame_put(f->form, type, at, text, &subscribers_of(s)->out);
+    if (n != NULL && subscribers_of(s)->out.len > 0) session_send_raw(s, n, buf_slice(&subscribers_of(s)->out));
 }
 
 static void greet(struct server *s, struct subscriber *f) {
@@ -236,9 +247,9 @@ static void greet(struct server *s, struct subscriber *f) {
 }
 
 static void greet_new(struct server *s) {
-    for (uint32_t i = 0; i < s->subscribers.followers.count; i++) {
-        struct subscriber *f = subscriber_at(&s->subscribers, i);
-        if (!f->is_greeted && engine_durable_lsn(s->engine) >= f->since_lsn) greet(s, f);
+    for (uint32_t i = 0; i < subscribers_of(s)->followers.count; i++) {
+        struct subscriber *f = subscriber_at(subscribers_of(s), i);
+        if (!f->is_greeted && engine_durable_lsn(server_shard(s)->engine) >= f->since_lsn) greet(s, f);
     }
 }
 
@@ -299,7 +310,7 @@ size_t subscribers_send(struct server *s, struct subscriber *f, struct event_blo
 void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn) {
     if (!position_is_after(position_end_of(lsn), f->after)) return;
     uint64_t records = lsn - f->after.lsn;
-    s->subscribers.dropped += records;
+    subscribers_of(s)->dropped += records;
     f->after = position_end_of(lsn);
     if (f->is_native) {
         struct wire_events m = {.gap = true};
@@ -318,7 +329,7 @@ void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn) 
 static void notice_of(struct server *s, uint64_t at, struct event_view *ret) {
     struct state_view l = {server_state(s), s->options.shard, &s->frame_arena};
     arena_reset(&s->frame_arena);
-    event_view_make(&l, &s->event_ring.ring[at % EVENT_RING_SIZE], ret);
+    event_view_make(&l, &event_ring_of(s)->ring[at % EVENT_RING_SIZE], ret);
 }
 
 static bool anyone_keeps_up(const struct subscribers *h) {
@@ -329,8 +340,8 @@ static bool anyone_keeps_up(const struct subscribers *h) {
 
 /* Whoever needs what the ring no longer has is behind; if that is everyone, nothing has to be put into words here. */
 static void fill_tape(struct server *s) {
-    struct subscribers *h = &s->subscribers;
-    const struct event_ring *d = &s->event_ring;
+    struct subscribers *h = subscribers_of(s);
+    const struct event_ring *d = event_ring_of(s);
     for (uint32_t i = 0; i < h->followers.count; i++) {
         struct subscriber *f = subscriber_at(h, i);
         if (!f->is_behind && f->at < d->first) f->is_behind = true;
@@ -356,7 +367,7 @@ static struct event_block *block_of_ring(struct server *s, uint64_t at, uint64_t
 }
 
 static void deliver(struct server *s, struct subscriber *f, size_t *budget) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     while (f->at < h->blocks.next && subscribers_may_send(s, f)) {
         uint32_t first = 0;
         struct event_block *b = event_blocks_find(&h->blocks, f->at, &first), *own = NULL;
@@ -374,7 +385,7 @@ static void deliver(struct server *s, struct subscriber *f, size_t *budget) {
 }
 
 static void deliver_all(struct server *s) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     size_t budget = TURN_BYTES_MAX;
     uint64_t least = h->blocks.next;
     uint32_t count = h->followers.count;
@@ -391,15 +402,15 @@ static void deliver_all(struct server *s) {
 
 /* Those who wanted to hear up to a certain record, and have. */
 static void let_go(struct server *s) {
-    struct subscribers *h = &s->subscribers;
-    const struct event_ring *d = &s->event_ring;
+    struct subscribers *h = subscribers_of(s);
+    const struct event_ring *d = event_ring_of(s);
     for (uint32_t i = h->followers.count; i-- > 0;) {
         struct subscriber *f = subscriber_at(h, i);
         if (!f->is_once || !f->is_greeted || f->is_behind) continue;
         if (f->at < d->next && ring_position(d, f->at).lsn <= f->since_lsn) continue;
         struct session *n = session_of(s, f->conn);
         if (f->is_native)
-            (void)subscribers_stop(s, f->conn, f->request);
+            (void)stop(server_shard(s), subscribers_of(s), f->conn, f->request);
         else
             n->dialect->events->end(s, n, "that was all");
     }
@@ -419,9 +430,9 @@ static bool anyone_counts(const struct subscribers *h) {
 }
 
 static void tick_make(struct server *s) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     h->tick_ms = s->now_ms;
-    h->tick_lsn = engine_lsn(s->engine) + 1; /* never 0 */
+    h->tick_lsn = engine_lsn(server_shard(s)->engine) + 1; /* never 0 */
     arena_reset(&s->frame_arena);
     struct sample now;
     sample_take(s, &now);
@@ -435,9 +446,9 @@ static void tick_make(struct server *s) {
 
 /* Numbers of the present state leave when that is durable. They are no record: one who is late gets the next ones. */
 static void tick(struct server *s) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     if (h->tick_lsn == 0 && s->now_ms >= h->tick_ms + TICK_MS && anyone_counts(h)) tick_make(s);
-    if (h->tick_lsn == 0 || engine_durable_lsn(s->engine) + 1 < h->tick_lsn) return;
+    if (h->tick_lsn == 0 || engine_durable_lsn(server_shard(s)->engine) + 1 < h->tick_lsn) return;
     h->tick_lsn = 0;
     for (uint32_t i = 0; i < h->followers.count; i++) {
         const struct subscriber *f = subscriber_at(h, i);
@@ -447,7 +458,7 @@ static void tick(struct server *s) {
 }
 
 static void ping(struct server *s) {
-    struct subscribers *h = &s->subscribers;
+    struct subscribers *h = subscribers_of(s);
     if (s->now_ms < h->ping_ms + PING_MS) return;
     h->ping_ms = s->now_ms;
     for (uint32_t i = 0; i < h->followers.count; i++) {
@@ -457,16 +468,15 @@ static void ping(struct server *s) {
     }
 }
 
-void subscribers_step(struct server *s) {
-    struct subscribers *h = &s->subscribers;
-    if (h->followers.count == 0) {
-        if (h->blocks.blocks.count > 0) event_blocks_clear(&h->blocks, s->event_ring.next);
+static void serve(struct server *s, struct subscribers *all) {
+    if (all->followers.count == 0) {
+        if (all->blocks.blocks.count > 0) event_blocks_clear(&all->blocks, event_ring_of(s)->next);
         backfill_step(s);
         return;
     }
     greet_new(s);
-    if (h->has_more || s->now_ms >= h->sent_ms + pace_ms(h)) {
-        h->sent_ms = s->now_ms;
+    if (all->has_more || s->now_ms >= all->sent_ms + pace_ms(all)) {
+        all->sent_ms = s->now_ms;
         fill_tape(s);
         deliver_all(s);
     }
@@ -476,15 +486,33 @@ void subscribers_step(struct server *s) {
     ping(s);
 }
 
-int64_t subscribers_next(struct server *s) {
-    struct subscribers *h = &s->subscribers;
-    if (h->followers.count == 0) return TIME_NEVER;
-    int64_t next = h->ping_ms + PING_MS;
-    int64_t pace = h->blocks.next < s->event_ring.next ? h->sent_ms + pace_ms(h) : TIME_NEVER;
-    int64_t beat = anyone_counts(h) && h->tick_lsn == 0 ? h->tick_ms + TICK_MS : TIME_NEVER;
+/* Whoever follows is to be told, and the journal may be read for it: a turn in every pass. */
+static void flush(struct shard *h, void *own) {
+    struct subscribers *all = own;
+    serve(h->server, all);
+    part_attend(h, subscribers_slot, all->followers.count > 0 || backfill_is_at_work(h->server));
+}
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct subscribers *all = own;
+    struct server *s = h->server;
+    if (all->followers.count == 0) return TIME_NEVER;
+    int64_t next = all->ping_ms + PING_MS;
+    int64_t pace = all->blocks.next < event_ring_of(s)->next ? all->sent_ms + pace_ms(all) : TIME_NEVER;
+    int64_t beat = anyone_counts(all) && all->tick_lsn == 0 ? all->tick_ms + TICK_MS : TIME_NEVER;
     int64_t past = backfill_next(s);
-    if (h->has_more) return s->now_ms;
+    if (all->has_more) return s->now_ms;
     if (pace < next) next = pace;
     if (beat < next) next = beat;
     return past < next ? past : next;
 }
+
+const struct server_part subscribers_part = {.name = "subscribers",
+                                             .scope = PART_OF_SHARD,
+                                             .bytes = sizeof(struct subscribers),
+                                             .init = init,
+                                             .fini = fini,
+                                             .flush = flush,
+                                             .next_due = next_due,
+                                             .conn_gone = conn_gone,
+                                             .stop = stop};

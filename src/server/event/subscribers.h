@@ -15,10 +15,7 @@
 #include "backfill.h"
 #include "event_blocks.h"
 #include "net.h"
-
-struct server;
-struct request;
-struct session;
+#include "server_impl.h"
 
 struct filter { /* whom an event concerns */
     uint32_t kinds;       /* bits of enum event_kind */
@@ -56,13 +53,13 @@ struct subscribers {
     struct buf out;
 };
 
-void subscribers_init(struct server *s);
-void subscribers_fini(struct server *s);
+extern const uint8_t subscribers_slot;
+
+static inline struct subscribers *subscribers_of(const struct server *s) {
+    return shard_part(server_shard(s), subscribers_slot);
+}
+
 void subscribers_add(struct server *s, struct request *r); /* WIRE_FOLLOW */
-bool subscribers_stop(struct server *s, conn_id conn, uint32_t request);
-void subscribers_forget(struct server *s, conn_id conn);
-void subscribers_step(struct server *s); /* at the end of each pass */
-int64_t subscribers_next(struct server *s);
 
 /* ---- for backfill.c ---- */
 

@@ -69,7 +69,7 @@ static enum err read_spec(struct server *s, const struct request *r, struct slic
                           struct wire_flow *ret, struct why *why) {
     struct reading reading = {s->world.hasher, r->arena};
     struct spec_input in = {.source = {.name = "flow", .text = spec},
-                            .world = {&reading, file, hash, engine_now(s->engine).ms},
+                            .world = {&reading, file, hash, engine_now(server_shard(s)->engine).ms},
                             .jobs_max = (uint32_t)s->limits->submit_jobs_max,
                             .grows = grows};
     enum err e = json_tree_read(spec, s->limits, r->arena, &in.source.root, why);

@@ -4,13 +4,12 @@
 #ifndef REEVE_FLOW_RETENTION_H
 #define REEVE_FLOW_RETENTION_H
 
+#include "server_impl.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Attempts of a service whose logs stay: its flow may never end, and it may start for ever. */
 #define FLOW_RETENTION_SERVICE_LOGS 16u
-
-struct server;
 
 struct flow_retention {
     uint64_t told_lsn; /* what the engine believes the history has */
@@ -19,9 +18,10 @@ struct flow_retention {
     bool sweeping;
 };
 
-void flow_retention_init(struct server *s);
-void flow_retention_step(struct server *s);    /* inside a pass */
-void flow_retention_sweep(struct server *s);   /* after one: some of the logs that nobody can name any more */
-int64_t flow_retention_next(struct server *s); /* monotonic: when a pass is due */
+extern const uint8_t flow_retention_slot;
+
+static inline struct flow_retention *flow_retention_of(const struct server *s) {
+    return shard_part(server_shard(s), flow_retention_slot);
+}
 
 #endif

@@ -90,7 +90,7 @@ void req_dead(struct server *s, struct request *r) {
     struct chosen *all = ARENA_ARRAY(r->arena, struct chosen, DEAD_MAX);
     uint32_t count = m->targets.count > 0 ? name_them(s, r, all) : choose(s, r, flow, all, &more);
     if (count == 0) { /* nothing fits, and that is well */
-        struct wire_accepted none = {.lsn = engine_lsn(s->engine)};
+        struct wire_accepted none = {.lsn = engine_lsn(server_shard(s)->engine)};
         buf_clear(&s->out);
         wire_put(&s->out, WIRE_ACCEPTED, FRAME_ANSWER, r->id, &none);
         struct call *read = call_open(s, r, 1);

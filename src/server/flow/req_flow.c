@@ -2,7 +2,9 @@
 #include <stdio.h>
 
 #include "add_scope.h"
+#include "blob.h"
 #include "call.h"
+#include "evaluator.h"
 #include "flow_file.h"
 #include "history_request.h"
 #include "job_token.h"
@@ -10,6 +12,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "stream.h"
 #include "target.h"
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
@@ -212,7 +215,7 @@ static const struct options *sets_of(struct server *s, const struct request *r, 
     struct options *sets = NULL;
     for (uint32_t i = 0; i < count; i++) {
         if (keys != NULL) keys[i] = key_of(s, r, &list[i]);
-        const struct options *known = keys != NULL ? engine_set(s->engine, keys[i]) : NULL;
+        const struct options *known = keys != NULL ? engine_set(server_shard(s)->engine, keys[i]) : NULL;
         if (known != NULL && count == 1) return known;
         if (sets == NULL) sets = ARENA_ARRAY(r->arena, struct options, count);
         if (known != NULL)

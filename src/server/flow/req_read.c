@@ -5,6 +5,7 @@
 #include "call.h"
 #include "flow_list.h"
 #include "history_request.h"
+#include "items.h"
 #include "route.h"
 #include "server_impl.h"
 #include "server_view.h"
@@ -70,7 +71,7 @@ void req_get(struct server *s, struct request *r) {
     }
     arena_reset(&s->frame_arena);
     buf_clear(&s->out);
-    struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(s->engine)}};
+    struct got_jobs g = {.s = s, .r = r, .m = {.lsn = engine_lsn(server_shard(s)->engine)}};
     g.left = !t.whole ? 1 : m->details ? flow.job_count : 0;
     got_room(&g);
     if (!only_job) server_view_flow(s, &flow, &g.m.flow);
@@ -291,7 +292,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     case WIRE_LIST_QUESTIONS: return list_questions(p, ret, why);
     case WIRE_LIST_WORKERS:
         p->list = ARENA_ARRAY(&s->frame_arena, struct wire_worker_view, p->most);
-        view_each_worker(server_state(s), engine_live(s->engine), one_worker, p);
+        view_each_worker(server_state(s), engine_live(server_shard(s)->engine), one_worker, p);
         ret->workers = (struct tlv_list){p->list, p->count};
         return ERR_OK;
     case WIRE_LIST_RUNNING:
@@ -311,7 +312,7 @@ void req_list(struct server *s, struct request *r) {
     const struct wire_list *m = r->message;
     struct why why = {{0}};
     struct page p = {.s = s, .r = r, .m = m, .most = m->most == 0 ? PAGE_STANDARD : m->most};
-    struct wire_listed got = {.lsn = engine_lsn(s->engine)};
+    struct wire_listed got = {.lsn = engine_lsn(server_shard(s)->engine)};
     char cursor[24];
     if (p.most > PAGE_MAX) p.most = PAGE_MAX;
     arena_reset(&s->frame_arena);
@@ -355,9 +356,9 @@ void req_why(struct server *s, struct request *r) {
         call_fail(s, r, e, why.text);
         return;
     }
-    (void)view_why(server_state(s), engine_live(s->engine), s->limits, job.ref, &reason);
+    (void)view_why(server_state(s), engine_live(server_shard(s)->engine), s->limits, job.ref, &reason);
     arena_reset(&s->frame_arena);
-    struct wire_reason got = {.lsn = engine_lsn(s->engine),
+    struct wire_reason got = {.lsn = engine_lsn(server_shard(s)->engine),
                               .job = server_view_job_name(s, &job),
                               .state = slice_str(job_state_word(job.state)),
                               .parents_open = reason.parents_open,

@@ -1,6 +1,7 @@
 /* event_replay.c: see event_replay.h. */
 #include "event_replay.h"
 
+#include "event_view.h"
 #include "fold.h"
 #include "panic.h"
 #include "view.h"

@@ -5,6 +5,8 @@
 
 #include "call.h"
 #include "event_replay.h"
+#include "event_ring.h"
+#include "event_view.h"
 #include "panic.h"
 #include "replay.h"
 #include "server_impl.h"
@@ -71,35 +73,41 @@ static struct wire_told told_message(const struct told *t, uint64_t lsn, char cu
 
 /* ---- life ---- */
 
-void flow_events_init(struct server *s) {
-    pool_init(&s->flow_events.all, sizeof(struct flow_events_request), TALES_MAX);
+static void init(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    pool_init(&flow_events_of(s)->all, sizeof(struct flow_events_request), TALES_MAX);
 }
 
 static void flow_events_free(struct server *s, uint32_t index) {
-    struct flow_events_request *t = pool_at(&s->flow_events.all, index);
+    struct flow_events_request *t = pool_at(&flow_events_of(s)->all, index);
     s->world.replayer->ops->stop(s->world.replayer, t->recall);
     told_fini(&t->told);
     bytes_free(t->tenant);
     buf_fini(&t->in);
-    pool_free(&s->flow_events.all, index);
+    pool_free(&flow_events_of(s)->all, index);
 }
 
-void flow_events_forget(struct server *s, conn_id conn) {
-    for (uint32_t i = 1; s->flow_events.all.count > 0 && i <= s->flow_events.all.high; i++) {
-        const struct flow_events_request *t = pool_at(&s->flow_events.all, i);
+static void conn_gone(struct shard *h, void *own, conn_id conn) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 1; flow_events_of(s)->all.count > 0 && i <= flow_events_of(s)->all.high; i++) {
+        const struct flow_events_request *t = pool_at(&flow_events_of(s)->all, i);
         if (t->recall.v != 0 && t->conn.v == conn.v) flow_events_free(s, i);
     }
 }
 
-void flow_events_fini(struct server *s) {
-    for (uint32_t i = 1; i <= s->flow_events.all.high; i++)
-        if (((struct flow_events_request *)pool_at(&s->flow_events.all, i))->recall.v != 0) flow_events_free(s, i);
-    pool_fini(&s->flow_events.all);
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 1; i <= flow_events_of(s)->all.high; i++)
+        if (((struct flow_events_request *)pool_at(&flow_events_of(s)->all, i))->recall.v != 0) flow_events_free(s, i);
+    pool_fini(&flow_events_of(s)->all);
 }
 
-static struct flow_events_request *flow_events_of(struct server *s, replay_id id) {
-    for (uint32_t i = 1; i <= s->flow_events.all.high; i++) {
-        struct flow_events_request *t = pool_at(&s->flow_events.all, i);
+static struct flow_events_request *request_of(struct server *s, replay_id id) {
+    for (uint32_t i = 1; i <= flow_events_of(s)->all.high; i++) {
+        struct flow_events_request *t = pool_at(&flow_events_of(s)->all, i);
         if (t->recall.v == id.v) return t;
     }
     return NULL;
@@ -108,12 +116,12 @@ static struct flow_events_request *flow_events_of(struct server *s, replay_id id
 /* ---- from the journal ---- */
 
 static void told(void *ctx, replay_id id, struct slice bytes) {
-    struct flow_events_request *t = flow_events_of(ctx, id);
+    struct flow_events_request *t = request_of(ctx, id);
     if (t != NULL) buf_put_slice(&t->in, bytes);
 }
 
 static void ended(void *ctx, replay_id id) {
-    struct flow_events_request *t = flow_events_of(ctx, id);
+    struct flow_events_request *t = request_of(ctx, id);
     if (t != NULL) t->has_ended = true;
 }
 
@@ -162,18 +170,22 @@ static bool look(struct server *s, struct flow_events_request *t) {
     return lost && hear(s, t, &item);
 }
 
-void flow_events_step(struct server *s) {
-    for (uint32_t i = 1; s->flow_events.all.count > 0 && i <= s->flow_events.all.high; i++) {
-        struct flow_events_request *t = pool_at(&s->flow_events.all, i);
+static void flush(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 1; flow_events_of(s)->all.count > 0 && i <= flow_events_of(s)->all.high; i++) {
+        struct flow_events_request *t = pool_at(&flow_events_of(s)->all, i);
         if (t->recall.v != 0 && look(s, t)) flow_events_free(s, i);
     }
+    part_attend(h, flow_events_slot, flow_events_of(s)->all.count > 0);
 }
 
 static void read_journal(struct server *s, struct request *r, uint64_t flow, struct position since, uint32_t most) {
     const struct wire_tale *m = r->message;
     struct replayer *recaller = s->world.replayer;
     struct replay_handler handler = {told, ended, s};
-    uint32_t index = pool_alloc(&s->flow_events.all);
+    uint32_t index = pool_alloc(&flow_events_of(s)->all);
+    part_wake(server_shard(s), flow_events_slot);
     struct told told_so_far;
     told_init(&told_so_far, most);
     struct replay_spec spec = {.after_lsn = since.lsn,
@@ -183,15 +195,15 @@ static void read_journal(struct server *s, struct request *r, uint64_t flow, str
     replay_id id = index != 0 ? recaller->ops->start(recaller, &spec, &handler) : (replay_id){0};
     if (id.v == 0) {
         told_fini(&told_so_far);
-        if (index != 0) pool_free(&s->flow_events.all, index);
+        if (index != 0) pool_free(&flow_events_of(s)->all, index);
         session_busy(s, r->session, r->id, "too many read the journal", 1000);
         return;
     }
-    struct flow_events_request *t = pool_at(&s->flow_events.all, index);
+    struct flow_events_request *t = pool_at(&flow_events_of(s)->all, index);
     *t = (struct flow_events_request){.recall = id,
                                       .conn = r->session->conn,
                                       .request = r->id,
-                                      .upto = engine_durable_lsn(s->engine),
+                                      .upto = engine_durable_lsn(server_shard(s)->engine),
                                       .told = told_so_far};
     if (r->session->who.tenant[0] != 0) t->tenant = bytes_new(slice_str(r->session->who.tenant));
     snprintf(t->flow, sizeof t->flow, "%.*s", SLICE_FMT(m->flow));
@@ -203,7 +215,7 @@ static void read_journal(struct server *s, struct request *r, uint64_t flow, str
 
 /* Times of batches never fall: a ring that begins before the flow did has all of it. */
 static bool ring_is_enough(struct server *s, uint64_t flow, bool resumes, struct position since) {
-    const struct event_ring *d = &s->event_ring;
+    const struct event_ring *d = event_ring_of(s);
     struct flow_view v;
     if (resumes) return !position_is_after((struct position){d->before_lsn, d->before_ordinal}, since);
     if (d->before_lsn == 0) return true;
@@ -213,7 +225,7 @@ static bool ring_is_enough(struct server *s, uint64_t flow, bool resumes, struct
 
 static void read_ring(struct server *s, struct request *r, uint64_t flow, struct position since, uint32_t most,
                       bool gap) {
-    const struct event_ring *d = &s->event_ring;
+    const struct event_ring *d = event_ring_of(s);
     struct told t;
     char cursor[POSITION_TEXT_BYTES];
     struct call *c = call_open(s, r, 1);
@@ -230,7 +242,7 @@ static void read_ring(struct server *s, struct request *r, uint64_t flow, struct
         told_add(&t, &n);
     }
     t.gap = gap;
-    struct wire_told m = told_message(&t, engine_lsn(s->engine), cursor);
+    struct wire_told m = told_message(&t, engine_lsn(server_shard(s)->engine), cursor);
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_TOLD, FRAME_ANSWER, r->id, &m);
     call_read(s, r, c, buf_slice(&s->out));
@@ -279,3 +291,11 @@ void flow_events_read(struct server *s, struct request *r) {
     else
         read_journal(s, r, flow, since, m->most);
 }
+
+const struct server_part flow_events_part = {.name = "flow_events",
+                                             .scope = PART_OF_SHARD,
+                                             .bytes = sizeof(struct flow_events),
+                                             .init = init,
+                                             .fini = fini,
+                                             .flush = flush,
+                                             .conn_gone = conn_gone};

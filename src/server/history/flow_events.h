@@ -5,18 +5,18 @@
 
 #include "net.h"
 #include "pool.h"
-
-struct server;
-struct request;
+#include "server_impl.h"
 
 struct flow_events {
     struct pool all; /* struct flow_events_request: requests for which the journal is being read */
 };
 
-void flow_events_init(struct server *s);
-void flow_events_fini(struct server *s);
+extern const uint8_t flow_events_slot;
+
+static inline struct flow_events *flow_events_of(const struct server *s) {
+    return shard_part(server_shard(s), flow_events_slot);
+}
+
 void flow_events_read(struct server *s, struct request *r); /* WIRE_TALE */
-void flow_events_step(struct server *s);
-void flow_events_forget(struct server *s, conn_id conn);
 
 #endif

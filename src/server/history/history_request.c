@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "flow_row.h"
+#include "items.h"
 #include "job_token.h"
 #include "server_impl.h"
 #include "server_view.h"
@@ -16,34 +17,51 @@
 #define WAITS_MAX 1000u
 #define CURSOR_PART 1024u /* a cursor in the jobs of an old flow: its part times this, and the place in it */
 
-void history_request_init(struct server *s) {
-    pool_init(&s->history_requests, sizeof(struct history_request_wait), WAITS_MAX);
+extern const uint8_t history_request_slot;
+extern const uint8_t history_writer_slot;
+
+static struct pool *history_requests_of(const struct server *s) {
+    return shard_part(server_shard(s), history_request_slot);
+}
+
+static void init(struct shard *h, void *own) {
+    (void)h;
+    pool_init(own, sizeof(struct history_request_wait), WAITS_MAX);
 }
 
 static void wait_free(struct server *s, uint32_t index) {
-    struct history_request_wait *w = pool_at(&s->history_requests, index);
+    struct history_request_wait *w = pool_at(history_requests_of(s), index);
     bytes_free(w->body);
     arena_fini(&w->arena);
-    pool_free(&s->history_requests, index);
+    pool_free(history_requests_of(s), index);
 }
 
-void history_request_fini(struct server *s) {
-    for (uint32_t i = 1; i <= s->history_requests.high; i++)
-        if (((struct history_request_wait *)pool_at(&s->history_requests, i))->conn.v != 0) wait_free(s, i);
-    pool_fini(&s->history_requests);
+static bool is_idle(const struct shard *h, const void *own) {
+    const struct pool *all = own;
+    (void)h;
+    return all->count == 0;
+}
+
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 1; i <= history_requests_of(s)->high; i++)
+        if (((struct history_request_wait *)pool_at(history_requests_of(s), i))->conn.v != 0) wait_free(s, i);
+    pool_fini(history_requests_of(s));
 }
 
 struct history_request_wait *history_request_ask(struct server *s, struct request *r, const struct history_query *q,
                                                  history_request_fn then) {
-    uint32_t index = pool_alloc(&s->history_requests);
+    uint32_t index = pool_alloc(history_requests_of(s));
+    part_wake(server_shard(s), history_writer_slot); /* which hands the question over, and takes the answer */
     struct history_query query = *q;
     query.token = index;
     if (index == 0 || !s->world.history->ops->ask(s->world.history, &query)) {
-        if (index != 0) pool_free(&s->history_requests, index);
+        if (index != 0) pool_free(history_requests_of(s), index);
         session_busy(s, r->session, r->id, "too many ask the history", 1000);
         return NULL;
     }
-    struct history_request_wait *w = pool_at(&s->history_requests, index);
+    struct history_request_wait *w = pool_at(history_requests_of(s), index);
     w->conn = r->session->conn;
     w->request = r->id;
     w->op = r->op;
@@ -55,7 +73,7 @@ struct history_request_wait *history_request_ask(struct server *s, struct reques
 
 void history_request_answered(void *ctx, const struct history_answer *a) {
     struct server *s = ctx;
-    struct history_request_wait *w = pool_at(&s->history_requests, (uint32_t)a->token);
+    struct history_request_wait *w = pool_at(history_requests_of(s), (uint32_t)a->token);
     struct session *n = session_of(s, w->conn);
     struct why why = {{0}};
     if (n != NULL && n->state == SESSION_OPEN) {
@@ -186,7 +204,7 @@ static void then_get(struct server *s, struct request *r, struct history_request
     buf_clear(&s->out);
     for (uint32_t i = 0; i < count; i++) {
         if (whole) leave_details_out(&parts[i], false);
-        parts[i].lsn = engine_lsn(s->engine);
+        parts[i].lsn = engine_lsn(server_shard(s)->engine);
         parts[i].flow = i == 0 ? f.view : (struct wire_flow_view){0};
         wire_put(&s->out, WIRE_GOT, FRAME_ANSWER | (i + 1 < count ? FRAME_MORE : 0), r->id, &parts[i]);
     }
@@ -209,7 +227,7 @@ static void then_why(struct server *s, struct request *r, struct history_request
         call_fail(s, r, e, why.text);
         return;
     }
-    struct wire_reason got = {.lsn = engine_lsn(s->engine),
+    struct wire_reason got = {.lsn = engine_lsn(server_shard(s)->engine),
                               .job = job.view.job,
                               .state = job.view.state,
                               .code = slice_str(block_word(BLOCK_NOTHING)),
@@ -254,7 +272,7 @@ static void then_wait(struct server *s, struct request *r, struct history_reques
     }
     struct wire_job_view over = job.view;
     if (job_text_of(target).len == 0) over = (struct wire_job_view){.job = f.view.flow, .state = f.view.state};
-    struct wire_waited got = {.lsn = engine_lsn(s->engine), .over = {&over, 1}};
+    struct wire_waited got = {.lsn = engine_lsn(server_shard(s)->engine), .over = {&over, 1}};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_WAITED, FRAME_ANSWER, r->id, &got);
     answer_out(s, r);
@@ -287,7 +305,7 @@ static void then_jobs(struct server *s, struct request *r, struct history_reques
     uint32_t most = m->most == 0 || m->most > FLOW_ROW_PART_JOBS ? FLOW_ROW_PART_JOBS : m->most, count = 0;
     uint64_t part = cursor / CURSOR_PART, at = cursor % CURSOR_PART;
     struct wire_job_view *list = ARENA_ARRAY(&s->frame_arena, struct wire_job_view, most);
-    struct wire_listed got = {.lsn = engine_lsn(s->engine)};
+    struct wire_listed got = {.lsn = engine_lsn(server_shard(s)->engine)};
     if (f.part_count > 0 && m->items_of.len == 0) { /* the history has no items */
         const struct wire_job_view *jobs = f.parts[0].jobs.at;
         leave_details_out(&f.parts[0], m->graph);
@@ -360,3 +378,10 @@ enum err history_request_explain(struct server *s, const struct session *n, stru
                    "flow %.*s ended and has left memory: it can be looked at, but no longer be changed. Submit it anew",
                    SLICE_FMT(flow));
 }
+
+const struct server_part history_request_part = {.name = "history_request",
+                                                 .scope = PART_OF_SHARD,
+                                                 .bytes = sizeof(struct pool),
+                                                 .init = init,
+                                                 .fini = fini,
+                                                 .is_idle = is_idle};

@@ -21,8 +21,6 @@ struct history_request_wait {
     void *kept;
 };
 
-void history_request_init(struct server *s);
-void history_request_fini(struct server *s);
 /* Asks the history; `then` is called in a later pass, unless the client has gone. NULL: it could not be asked, and the
  * request was answered so. Whatever `then` needs goes into the arena of the result. */
 struct history_request_wait *history_request_ask(struct server *s, struct request *r, const struct history_query *q,

@@ -14,19 +14,21 @@ struct due {
     uint64_t flow, lsn;
 };
 
-void history_writer_init(struct server *s) {
-    struct history_writer *p = &s->history_writer;
+static void init(struct shard *h, void *own) {
+    struct history_writer *p = own;
+    struct server *s = h->server;
     if (s->world.history == NULL) return;
     vec_init(&p->queue, sizeof(struct due));
     flow_row_init(&p->row);
     arena_init(&p->arena, 65536, (size_t)1 << 30);
 }
 
-void history_writer_fini(struct server *s) {
-    struct history_writer *p = &s->history_writer;
-    if (s->world.history == NULL) return;
+static void fini(struct shard *shard, void *own) {
+    struct history_writer *p = own;
+    struct server *s = shard->server;
     struct history *h = s->world.history;
-    bool all = p->queue.count == 0 && p->seen_lsn <= engine_durable_lsn(s->engine);
+    if (h == NULL) return;
+    bool all = p->queue.count == 0 && p->seen_lsn <= engine_durable_lsn(server_shard(s)->engine);
     if (all && s->failed == ERR_OK) h->ops->reach(h, p->seen_lsn); /* so that the next start has nothing to put again */
     h->ops->close(h);                                              /* before what its thread may be using goes */
     vec_fini(&p->queue);
@@ -37,7 +39,7 @@ void history_writer_fini(struct server *s) {
 
 /* A new file, or the first turn: goes on from where the history says it is. */
 static void start_over(struct server *s, const struct history_stats *now) {
-    struct history_writer *p = &s->history_writer;
+    struct history_writer *p = history_writer_of(s);
     p->lives = now->lives;
     p->queue.count = p->at = 0;
     p->is_making = false;
@@ -58,12 +60,12 @@ enum err history_writer_check(struct server *s, struct why *why) {
     struct history_stats now;
     if (s->world.history == NULL) return ERR_OK;
     s->world.history->ops->stats(s->world.history, &now);
-    if (now.lsn <= engine_lsn(s->engine)) return ERR_OK;
+    if (now.lsn <= engine_lsn(server_shard(s)->engine)) return ERR_OK;
     return why_set(
         why, ERR_CORRUPT,
         "the journal ends at record %llu, and history/flows.db has seen record %llu: a part of the journal is "
         "missing. Restore the directory journal; to go on without it, move the directory history away",
-        (unsigned long long)engine_lsn(s->engine), (unsigned long long)now.lsn);
+        (unsigned long long)engine_lsn(server_shard(s)->engine), (unsigned long long)now.lsn);
 }
 
 static void note_due(void *ctx, flow_id flow, uint64_t lsn) {
@@ -71,10 +73,10 @@ static void note_due(void *ctx, flow_id flow, uint64_t lsn) {
 }
 
 static void collect(struct server *s) {
-    struct history_writer *p = &s->history_writer;
-    if (p->seen_lsn >= engine_lsn(s->engine)) return;
+    struct history_writer *p = history_writer_of(s);
+    if (p->seen_lsn >= engine_lsn(server_shard(s)->engine)) return;
     view_each_ended(server_state(s), p->seen_lsn, note_due, &p->queue);
-    p->seen_lsn = engine_lsn(s->engine);
+    p->seen_lsn = engine_lsn(server_shard(s)->engine);
 }
 
 /* Half a row: it goes on only while the flow is as it was. False: the turn of that flow is over. */
@@ -88,12 +90,12 @@ static bool is_current(struct server *s, const struct due *d, bool *ret_settling
 }
 
 static void make_some(struct server *s, const struct due *d) {
-    struct history_writer *p = &s->history_writer;
+    struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
     struct state_view l = {server_state(s), s->options.shard, &p->arena};
     struct history_part part;
     struct history_row row;
-    if (!p->is_making) flow_row_begin(&p->row, (flow_id){d->flow}, engine_lsn(s->engine));
+    if (!p->is_making) flow_row_begin(&p->row, (flow_id){d->flow}, engine_lsn(server_shard(s)->engine));
     arena_reset(&p->arena);
     bool last = flow_row_part(&p->row, &l, &part);
     h->ops->put_part(h, &part);
@@ -106,7 +108,7 @@ static void make_some(struct server *s, const struct due *d) {
 
 /* What changed since it was queued runs again, or is queued once more behind. */
 static void make_rows(struct server *s) {
-    struct history_writer *p = &s->history_writer;
+    struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
     for (uint32_t i = 0; i < FLOWS_PER_PASS && p->at < p->queue.count && h->ops->room(h) > 0; i++) {
         const struct due *d = vec_at(&p->queue, p->at);
@@ -122,7 +124,7 @@ static void make_rows(struct server *s) {
 }
 
 static void reach(struct server *s) {
-    struct history_writer *p = &s->history_writer;
+    struct history_writer *p = history_writer_of(s);
     uint64_t lsn = p->seen_lsn;
     if (p->at < p->queue.count) lsn = ((const struct due *)vec_at(&p->queue, p->at))->lsn - 1;
     if (lsn <= p->put_lsn || !p->has_put) return; /* without new rows there is nothing worth a transaction */
@@ -140,7 +142,7 @@ static bool may_rebuild(const struct history_writer *p, const struct history_sta
 }
 
 static void rebuild_turn(struct server *s, const struct history_stats *now) {
-    struct history_writer *p = &s->history_writer;
+    struct history_writer *p = history_writer_of(s);
     if (now->state == HISTORY_REBUILDING) {
         if (s->now_ms < p->told_ms + REBUILD_TELL_MS) return;
         p->told_ms = s->now_ms;
@@ -153,7 +155,7 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
     p->rebuild_ms = s->now_ms + REBUILD_AGAIN_MS;
     p->told_ms = s->now_ms;
     history_rebuild_free(p->rebuild);
-    p->rebuild = history_rebuild_new(s->world.disk, s->options.shard, engine_durable_lsn(s->engine));
+    p->rebuild = history_rebuild_new(s->world.disk, s->options.shard, engine_durable_lsn(server_shard(s)->engine));
     s->world.history->ops->rebuild(s->world.history, history_rebuild_run, p->rebuild);
 }
 
@@ -164,13 +166,14 @@ static void noted(void *ctx, enum history_note level, const char *text) {
     server_log(ctx, levels[level], "history", "%s", text);
 }
 
-void history_writer_step(struct server *s) {
-    struct history_writer *p = &s->history_writer;
+static void step(struct shard *shard, void *own) {
+    struct history_writer *p = own;
+    struct server *s = shard->server;
     struct history *h = s->world.history;
     struct history_stats now;
     if (h == NULL) return;
     struct clock *c = s->world.clock;
-    struct history_turn turn = {s->now_ms, c->wall(c).ms, engine_durable_lsn(s->engine), s->woken};
+    struct history_turn turn = {s->now_ms, c->wall(c).ms, engine_durable_lsn(server_shard(s)->engine), s->woken};
     struct history_taker to = {history_request_answered, noted, s};
     h->ops->stats(h, &now);
     if (now.lives != p->lives) start_over(s, &now);
@@ -182,8 +185,9 @@ void history_writer_step(struct server *s) {
     rebuild_turn(s, &now);
 }
 
-int64_t history_writer_next(struct server *s) {
-    struct history_writer *p = &s->history_writer;
+static int64_t next_due(const struct shard *shard, const void *own) {
+    const struct history_writer *p = own;
+    struct server *s = shard->server;
     struct history *h = s->world.history;
     if (h == NULL) return TIME_NEVER;
     struct history_stats now;
@@ -199,7 +203,7 @@ uint64_t history_writer_durable(struct server *s) {
     struct history_stats now;
     if (s->world.history == NULL) return UINT64_MAX;
     s->world.history->ops->stats(s->world.history, &now);
-    return now.lives == s->history_writer.lives ? now.lsn : 0;
+    return now.lives == history_writer_of(s)->lives ? now.lsn : 0;
 }
 
 bool history_writer_keeps_log(struct server *s, uint64_t flow) {
@@ -210,5 +214,14 @@ bool history_writer_keeps_log(struct server *s, uint64_t flow) {
 }
 
 uint64_t history_writer_lag(struct server *s) {
-    return s->world.history == NULL ? 0 : s->history_writer.queue.count - s->history_writer.at;
+    return s->world.history == NULL ? 0 : history_writer_of(s)->queue.count - history_writer_of(s)->at;
 }
+
+const struct server_part history_writer_part = {.name = "history_writer",
+                                                .scope = PART_OF_SHARD,
+                                                .bytes = sizeof(struct history_writer),
+                                                .wakes = PART_WAKES_WITH_STATE | PART_WAKES_WITH_FDS,
+                                                .init = init,
+                                                .fini = fini,
+                                                .step = step,
+                                                .next_due = next_due};

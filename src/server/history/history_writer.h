@@ -10,9 +10,9 @@
 #define REEVE_HISTORY_WRITER_H
 
 #include "flow_row.h"
+#include "server_impl.h"
 #include "vec.h"
 
-struct server;
 struct history_rebuild;
 
 struct history_writer {
@@ -30,12 +30,14 @@ struct history_writer {
     int64_t told_ms;     /* when its progress was told last */
 };
 
-void history_writer_init(struct server *s);
-void history_writer_fini(struct server *s);
+extern const uint8_t history_writer_slot;
+
+static inline struct history_writer *history_writer_of(const struct server *s) {
+    return shard_part(server_shard(s), history_writer_slot);
+}
+
 /* ERR_CORRUPT: the history has seen records that the journal does not have. Before anything is written. */
 CHECKED enum err history_writer_check(struct server *s, struct why *why);
-void history_writer_step(struct server *s);    /* inside a pass */
-int64_t history_writer_next(struct server *s); /* monotonic: when a pass is due */
 /* How far the history has come; UINT64_MAX without one. */
 uint64_t history_writer_durable(struct server *s);
 /* Logs go after their flows: those of flows older than all in the history may, when it is whole. */

@@ -100,9 +100,9 @@ void req_kv_get(struct server *s, struct request *r) {
     uint32_t room = m->keys.count > most ? m->keys.count : most;
     struct store_page page = {.prefix = m->prefix, .after = m->after, .most = most};
     struct kv_page p = {.s = s};
-    struct wire_kv_items got = {.lsn = engine_lsn(s->engine)};
+    struct wire_kv_items got = {.lsn = engine_lsn(server_shard(s)->engine)};
     const struct wire_kv_key *keys = m->keys.at;
-    wall_time now = engine_now(s->engine);
+    wall_time now = engine_now(server_shard(s)->engine);
     const struct state *state = server_state(s);
     if (m->members) {
         p.members = ARENA_ARRAY(r->arena, struct wire_kv_key, room);
@@ -151,17 +151,20 @@ void req_kv_watch(struct server *s, struct request *r) {
     send_store(s, r, &cmd, e, &why);
 }
 
-bool req_kv_stop(struct server *s, struct request *r, uint32_t request) {
-    struct u32vec *ids = &r->session->watch_ids;
+static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
+    struct server *s = h->server;
+    struct session *n = session_of(s, conn);
+    (void)own;
+    struct u32vec *ids = &n->watch_ids;
     uint32_t at = 0;
     while (at < ids->count && ids->at[at] != request) at++;
     if (at == ids->count) return false;
     ids->at[at] = ids->at[--ids->count];
-    struct command cmd = {.kind = CMD_STORE, .tenant = tenant_of(r->session)};
-    cmd.as.store = (struct cmd_store){.op = STORE_UNWATCH, .session = r->session->conn.v, .watch = request};
-    server_command(s, r->session->conn, 0, &cmd);
-    struct wire_kv_event m = {.lsn = engine_durable_lsn(s->engine)};
-    session_answer(s, r->session, request, WIRE_KV_EVENT, &m);
+    struct command cmd = {.kind = CMD_STORE, .tenant = tenant_of(n)};
+    cmd.as.store = (struct cmd_store){.op = STORE_UNWATCH, .session = conn.v, .watch = request};
+    server_command(s, conn, 0, &cmd);
+    struct wire_kv_event m = {.lsn = engine_durable_lsn(server_shard(s)->engine)};
+    session_answer(s, n, request, WIRE_KV_EVENT, &m);
     return true;
 }
 
@@ -188,8 +191,16 @@ static void tell(void *ctx, uint64_t session, uint64_t watch) {
     session_send(t->s, n, WIRE_KV_EVENT, FRAME_ANSWER | FRAME_MORE, (uint32_t)watch, &t->m);
 }
 
-void req_store_effect(struct server *s, const struct effect *e) {
+static void effect(struct shard *h, void *own, const struct effect *e) {
+    (void)own;
+    struct server *s = h->server;
     const struct store_effect *x = &e->as.store;
     struct told t = {s, {.lsn = e->lsn, .key = x->key, .version = x->version, .body = x->body}, x};
-    (void)engine_watchers(s->engine, e, tell, &t);
+    (void)engine_watchers(server_shard(s)->engine, e, tell, &t);
 }
+
+const struct server_part store_watch_part = {.name = "store_watch",
+                                             .scope = PART_OF_SHARD,
+                                             .effects = EFFECT_BIT(EFFECT_CHANGED) | EFFECT_BIT(EFFECT_PUBLISHED),
+                                             .effect = effect,
+                                             .stop = stop};

@@ -11,7 +11,9 @@
 #define SWEEP_MS 1000
 #define CONNECTIONS_PARTS 2u /* of all connections, one principal may have one of so many parts */
 
-void budget_init(struct server *s) {
+static void init(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     pool_init(&s->budget.accounts, sizeof(struct account), ACCOUNTS_MAX);
     map_init(&s->budget.by_key);
 }
@@ -27,7 +29,9 @@ static void account_free(struct server *s, uint32_t index) {
     pool_free(&s->budget.accounts, index);
 }
 
-void budget_fini(struct server *s) {
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     for (uint32_t i = 1; i <= s->budget.accounts.high; i++)
         if (account_at(s, i)->key != 0) account_free(s, i);
     pool_fini(&s->budget.accounts);
@@ -166,7 +170,9 @@ static void sweep(struct server *s) {
     }
 }
 
-void budget_step(struct server *s) {
+static void flush(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     struct budget *b = &s->budget;
     while (b->bytes > (uint64_t)s->limits->connection_memory_bytes_max) {
         struct session *n = largest_session(s, largest_account(s));
@@ -177,3 +183,10 @@ void budget_step(struct server *s) {
     }
     sweep(s);
 }
+
+const struct server_part budget_part = {.name = "budget",
+                                        .scope = PART_OF_SERVER,
+                                        .wakes = PART_WAKES_WITH_PASS,
+                                        .init = init,
+                                        .fini = fini,
+                                        .flush = flush};

@@ -36,9 +36,6 @@ struct budget {
     uint64_t closed_count; /* connections that were closed for the sake of others */
 };
 
-void budget_init(struct server *s);
-void budget_fini(struct server *s);
-
 struct account *budget_account(const struct server *s, const struct session *n); /* never NULL */
 
 /* The session belongs to n->who, or to the unauthenticated. Refused: that principal has its share of connections. */
@@ -52,6 +49,5 @@ void budget_charge(struct server *s, struct session *n);
 /* Its principal holds more than its share. */
 bool budget_is_over(const struct server *s, const struct session *n);
 /* At the end of a pass: closes what has to go. */
-void budget_step(struct server *s);
 
 #endif

@@ -21,13 +21,14 @@ _Static_assert(CALLS_MAX < 1u << INDEX_BITS, "an index has its bits");
 
 struct call *call_open(struct server *s, const struct request *r, uint32_t part_count) {
     REQUIRE(part_count < CALL_PARTS_MAX);
-    uint32_t index = s->calls.count < CALLS_MAX ? pool_alloc(&s->calls) : 0;
+    struct shard *h = server_shard(s);
+    uint32_t index = h->calls.count < CALLS_MAX ? pool_alloc(&h->calls) : 0;
     if (index == 0) {
         session_busy(s, r->session, r->id, "too many requests are under way", BUSY_RETRY_MS);
         return NULL;
     }
-    struct call *c = pool_at(&s->calls, index);
-    c->number = (++s->call_last & SERIAL_MASK) << INDEX_BITS | index;
+    struct call *c = pool_at(&h->calls, index);
+    c->number = (++h->call_last & SERIAL_MASK) << INDEX_BITS | index;
     c->conn = r->session->conn;
     c->request = r->id;
     c->op = r->op;
@@ -172,8 +173,10 @@ static void answer_attached(struct server *s, struct session *n, const struct ca
         answer_error(s, n, c, lsn);
         return;
     }
-    struct wire_attached m = {
-        .lsn = lsn, .epoch = s->epoch, .lease_ms = p->lease_ms, .heartbeat_ms = (uint32_t)s->limits->heartbeat_ms};
+    struct wire_attached m = {.lsn = lsn,
+                              .epoch = server_shard(s)->epoch,
+                              .lease_ms = p->lease_ms,
+                              .heartbeat_ms = (uint32_t)s->limits->heartbeat_ms};
     if (n->assigns.count > 0) assign_flush(s, n);           /* into `early`: behind the answer */
     if (n->attach == ATTACH_ASKED) n->attach = ATTACH_DONE; /* else it has detached since */
     session_answer(s, n, c->request, WIRE_ATTACHED, &m);
@@ -197,7 +200,7 @@ static void answer(struct server *s, struct session *n, const struct call *c, ui
     } else if (c->op == WIRE_ATTACH) {
         answer_attached(s, n, c, lsn);
     } else if (c->op == WIRE_HEARTBEAT && p->err == ERR_OK) {
-        struct wire_lease m = {.epoch = s->epoch, .lease_ms = p->lease_ms, .sent_ms = c->sent_ms};
+        struct wire_lease m = {.epoch = server_shard(s)->epoch, .lease_ms = p->lease_ms, .sent_ms = c->sent_ms};
         session_answer(s, n, c->request, WIRE_LEASE, &m);
     } else if (c->op == WIRE_KV_CHANGE && p->err == ERR_OK) {
         struct wire_kv_changed m = {.lsn = lsn, .number = p->number, .version = p->version};
@@ -215,16 +218,17 @@ static uint32_t index_of(uint64_t number) {
     return (uint32_t)(number & ((1u << INDEX_BITS) - 1));
 }
 
-static void call_free(struct server *s, struct call *c) {
+static void call_free(struct shard *h, struct call *c) {
     bytes_free(c->held);
     arena_fini(&c->arena);
-    pool_free(&s->calls, index_of(c->number));
+    pool_free(&h->calls, index_of(c->number));
 }
 
-void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct reply *reply) {
+void call_answered(struct shard *h, uint64_t token, uint64_t lsn, const struct reply *reply) {
+    struct server *s = h->server;
     uint64_t number = token / CALL_PARTS_MAX;
-    ENSURE(index_of(number) != 0 && index_of(number) <= s->calls.high);
-    struct call *c = pool_at(&s->calls, index_of(number));
+    ENSURE(index_of(number) != 0 && index_of(number) <= h->calls.high);
+    struct call *c = pool_at(&h->calls, index_of(number));
     ENSURE(c->number == number);
     uint32_t part = (uint32_t)(token % CALL_PARTS_MAX);
     ENSURE(part < c->part_count || (part == 0 && c->part_count == 0));
@@ -250,12 +254,12 @@ void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct 
         if (n != NULL) budget_charge(s, n);
         if (n != NULL) fair_queue_resume(s, n);
     }
-    call_free(s, c);
+    call_free(h, c);
 }
 
-void call_free_all(struct server *s) {
-    for (uint32_t i = 1; i <= s->calls.high; i++) {
-        struct call *c = pool_at(&s->calls, i);
-        if (c->number != 0) call_free(s, c);
+void call_free_all(struct shard *h) {
+    for (uint32_t i = 1; i <= h->calls.high; i++) {
+        struct call *c = pool_at(&h->calls, i);
+        if (c->number != 0) call_free(h, c);
     }
 }

@@ -13,6 +13,8 @@
 #include "route.h"
 #include "wire.h"
 
+struct shard;
+
 #define CALL_PARTS_MAX (1u << 20)
 
 struct part { /* what became of one thing of a request */
@@ -24,7 +26,6 @@ struct part { /* what became of one thing of a request */
     int64_t number;
     uint64_t version;
     uint32_t lease_ms;
-    uint64_t epoch;
     struct slice text;   /* of a refusal */
     struct slice target; /* as the request named it */
     struct wire_attempt attempt;
@@ -60,7 +61,7 @@ void call_show(struct server *s, const struct request *r, enum wire_op op, const
 /* A call with one part that is refused; for requests that found out before they opened one. */
 void call_fail(struct server *s, const struct request *r, enum err e, const char *text);
 
-void call_answered(struct server *s, uint64_t token, uint64_t lsn, const struct reply *reply);
-void call_free_all(struct server *s);
+void call_answered(struct shard *h, uint64_t token, uint64_t lsn, const struct reply *reply);
+void call_free_all(struct shard *h);
 
 #endif

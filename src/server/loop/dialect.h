@@ -75,7 +75,6 @@ struct dialect_ops {
 
     /* ---- about all of them; NULL = nothing ---- */
 
-    int64_t (*expire)(struct server *s); /* ends what takes too long; when the next one is due */
     void (*measure)(const struct server *s, struct sample *ret);
     /* What a worker can, as this dialect's jobs ask for it: its capabilities and more. False: nothing more. */
     bool (*capabilities)(const struct server *s, struct arena *a, const struct wire_worker_info *w,

@@ -14,7 +14,11 @@
 #define CONNECTION_REQUESTS 32u /* of one connection before it is the turn of another of the same principal */
 #define KEPT_BYTES 16384u       /* of the memory for requests, while none waits */
 
-void fair_queue_init(struct server *s) {
+extern const uint8_t fair_queue_slot;
+
+static void init(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) fifo_init(&s->turns[i]);
     vec_init(&s->used_up, sizeof(struct buf));
 }
@@ -24,7 +28,9 @@ static void used_up_free(struct server *s) {
     s->used_up.count = 0;
 }
 
-void fair_queue_fini(struct server *s) {
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     used_up_free(s);
     vec_fini(&s->used_up);
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) fifo_fini(&s->turns[i]);
@@ -38,6 +44,7 @@ static void list(struct server *s, struct session *n, uint32_t lane) {
     if (a->is_listed[lane]) return;
     a->is_listed[lane] = true;
     fifo_push(&s->turns[lane], n->account);
+    part_wake(server_shard(s), fair_queue_slot);
 }
 
 bool fair_queue_put(struct server *s, struct session *n, enum wire_lane lane, const struct lane_entry *e) {
@@ -55,6 +62,7 @@ void fair_queue_resume(struct server *s, struct session *n) {
 /* Whoever ended it may still read the request that it was ended for. */
 void fair_queue_forget(struct server *s, struct session *n) {
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) *(struct buf *)vec_push(&s->used_up) = n->lanes[i].bytes;
+    part_wake(server_shard(s), fair_queue_slot);
 }
 
 /* ---- serving ---- */
@@ -64,7 +72,7 @@ static void look_at_clock(struct server *s) {
 }
 
 static bool may_go_on(const struct server *s) {
-    return s->served < PASS_REQUESTS_MAX && !engine_is_full(s->engine);
+    return s->served < PASS_REQUESTS_MAX && !engine_is_full(server_shard(s)->engine);
 }
 
 static void serve_one(struct server *s, struct session *n, uint32_t lane, const struct lane_entry *e) {
@@ -123,8 +131,9 @@ static void serve_lane(struct server *s, uint32_t lane) {
     }
 }
 
-void fair_queue_serve(struct server *s) {
-    s->served = 0;
+static void step(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
     if (fair_queue_wait(s)) look_at_clock(s);
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) serve_lane(s, i);
     used_up_free(s);
@@ -135,3 +144,21 @@ bool fair_queue_wait(const struct server *s) {
         if (!fifo_is_empty(&s->turns[i])) return true;
     return false;
 }
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    (void)own;
+    return fair_queue_wait(h->server) ? h->server->now_ms : TIME_NEVER;
+}
+
+static bool is_idle(const struct shard *h, const void *own) {
+    (void)own;
+    return !fair_queue_wait(h->server);
+}
+
+const struct server_part fair_queue_part = {.name = "fair_queue",
+                                            .scope = PART_OF_SERVER,
+                                            .init = init,
+                                            .fini = fini,
+                                            .step = step,
+                                            .next_due = next_due,
+                                            .is_idle = is_idle};

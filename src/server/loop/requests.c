@@ -151,7 +151,7 @@ static enum err (*const names_checks[NAMES_COUNT])(struct server *s, const struc
 enum err request_may(const struct server *s, const struct session *n, uint8_t opcode, struct why *why) {
     const struct request_row *row = row_of(n, opcode);
     if (row == NULL) return why_set(why, ERR_UNSUPPORTED, "%s is no request", wire_word(opcode));
-    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(s->engine).ms)
+    if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(server_shard(s)->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
     if (!(n->who.roles & (row->roles | ROLE_BIT(ROLE_ADMIN))))
         return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(opcode));

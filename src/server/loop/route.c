@@ -34,9 +34,8 @@ void request_goodbye(struct server *s, struct request *r) {
 void request_stop(struct server *s, struct request *r) {
     const struct wire_stop *m = r->message;
     conn_id conn = r->session->conn;
-    bool found = event_ring_stop(s, conn, m->request) || subscribers_stop(s, conn, m->request) ||
-                 streams_stop(s, conn, m->request) || req_kv_stop(s, r, m->request) || demand_stop(s, conn, m->request);
-    struct wire_accepted done = {.lsn = engine_durable_lsn(s->engine)};
+    bool found = shard_stop_stream(server_shard(s), conn, m->request);
+    struct wire_accepted done = {.lsn = engine_durable_lsn(server_shard(s)->engine)};
     if (found)
         session_answer(s, r->session, r->id, WIRE_ACCEPTED, &done);
     else

@@ -49,8 +49,6 @@ void req_get(struct server *s, struct request *r);
 void req_list(struct server *s, struct request *r);
 void req_why(struct server *s, struct request *r);
 void req_dead(struct server *s, struct request *r);
-void audit_init(struct server *s);
-void audit_fini(struct server *s); /* waits for those that are being read */
 void req_audit(struct server *s, struct request *r);
 void req_launch(struct server *s, struct request *r);
 void req_stats(struct server *s, struct request *r);
@@ -59,8 +57,6 @@ void req_metrics(struct server *s, struct request *r);
 void req_kv_change(struct server *s, struct request *r);
 void req_kv_get(struct server *s, struct request *r);
 void req_kv_watch(struct server *s, struct request *r);
-void req_store_effect(struct server *s, const struct effect *e); /* a change or a message that someone watches */
-bool req_kv_stop(struct server *s, struct request *r, uint32_t request);
 
 void req_pool(struct server *s, struct request *r);
 void req_topic(struct server *s, struct request *r);
@@ -89,6 +85,5 @@ void req_health(struct server *s, struct request *r);
 void req_progress(struct server *s, struct request *r);
 void req_done(struct server *s, struct request *r);
 /* Ends whose logs are durable by now. */
-void req_done_again(struct server *s);
 
 #endif

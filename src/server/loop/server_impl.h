@@ -4,54 +4,33 @@
 
 #include "arena.h"
 #include "auth.h"
-#include "blob_gc.h"
 #include "blob_log_store.h"
 #include "budget.h"
 #include "buf.h"
 #include "bytes.h"
 #include "call.h"
 #include "cookie.h"
-#include "demand.h"
 #include "dialect.h"
 #include "engine.h"
-#include "evaluator.h"
-#include "event_ring.h"
 #include "fifo.h"
 #include "file.h"
-#include "flow_events.h"
-#include "flow_retention.h"
 #include "heap.h"
-#include "history_writer.h"
-#include "items.h"
 #include "lane.h"
 #include "map.h"
 #include "metric.h"
 #include "observer.h"
-#include "playground.h"
 #include "pool.h"
 #include "route.h"
-#include "schedule_slots.h"
 #include "server.h"
 #include "session.h"
-#include "stream.h"
-#include "subscribers.h"
+#include "shard.h"
 #include "vec.h"
 #include "view.h"
 #include "wire.h"
-#include "writer.h"
 
 #define TENANT_STANDARD "default" /* of callers without one */
 
 /* ---- the server ---- */
-
-enum append_state { APPEND_NONE, APPEND_AWAY, APPEND_FULL };
-
-struct held_done { /* waits for its logs to be durable */
-    conn_id conn;
-    uint32_t request;
-    struct bytes *body;
-    uint64_t ticket;
-};
 
 struct server {
     struct arena birth; /* holds this object */
@@ -62,41 +41,18 @@ struct server {
     struct bytes *build;
     struct bytes *reached_at; /* by HTTP, from outside: "https://host:port"; NULL = nobody has said */
 
-    struct journal *journal;
-    struct writer *writer;
-    struct engine *engine;
+    struct shard *shard; /* for server_shard alone */
     struct blob_log_store store;
     struct auth auth;
-    struct batch_clock batch_clock;
-    int64_t clock_step_ms; /* found at the start, for the first pass */
-    uint64_t clock_steps;  /* how often this process has set it right */
-    bool clock_is_apart;   /* by more than drift, and somebody was told */
-    char note[200];
-    uint64_t epoch;
     int64_t now_ms; /* monotonic, of the present pass */
-    bool stood_still; /* before it: another comes at once */
 
-    enum append_state append;
-    struct batch batch;
-    int64_t append_again_ms; /* full: when it is tried again */
-    int64_t appended_ms;     /* last; 0 = sealed since */
-    int64_t fill_by_ms;      /* 0 = not waiting for more */
-    uint64_t appended_bytes; /* since the last compaction */
-    uint64_t sync_count;     /* of the journal: batches and seals made durable by this process */
-    uint64_t sync[SYNC_SLOTS]; /* how long appends took */
-    uint64_t given_us;       /* the last append */
-    uint64_t room_bytes;     /* of the journal when it was last asked, and what was appended since */
-    int64_t room_ms;
-    uint64_t seed; /* of the randomness of passes */
-    bool woken; /* a descriptor of server_fds is readable, and stays so until it is read */
-    bool trimming;
-    bool compacting;
-    uint32_t served;         /* requests of the present pass */
-    int64_t vault_again_ms;  /* no space: when it is tried again */
+    bool woken;      /* a descriptor of server_fds is readable, and stays so until it is read */
+    uint32_t served; /* requests of the present pass */
 
     enum err failed;
     struct why failed_why;
     bool draining;
+    bool clean; /* it closes with everything durable: the journal is sealed */
 
     struct pool sessions;
     struct map session_by_conn;
@@ -109,31 +65,12 @@ struct server {
     struct fifo turns[WIRE_LANE_COUNT]; /* accounts whose connections have requests (fair_queue.h) */
     uint64_t turn_us;                   /* when the last request was served */
     struct vec used_up;                 /* struct buf: requests of sessions that ended in this pass */
-    struct pool calls;
-    uint64_t call_last;
-    struct vec with_assigns; /* conn_id */
-    struct vec held_dones;   /* struct held_done */
-    struct event_ring event_ring;
-    struct subscribers subscribers;
-    struct flow_events flow_events;
-    struct streams streams;
-    struct items items;
-    struct evaluator evaluator;
-    struct flow_retention flow_retention;
-    struct history_writer history_writer;
-    uint32_t launches;  /* workers that are being started */
-    struct pool audits; /* struct audit_wait: pages of the audit trail that are being read */
-    struct pool history_requests; /* struct history_request_wait: requests that the history was asked for */
-    struct schedule_slots schedule_slots;
-    struct blob_gc blob_gc;
-    struct demands demands;
-    struct playground playground;
     struct dialect_place webs, orion, titan, resps;
     struct arena arena; /* of one request */
     struct arena frame_arena; /* of one frame that goes out */
     struct buf out;     /* one frame, or the frames of one answer */
     conn_id checked; /* whose request may send commands: request_check let it pass */
-    uint64_t busy_count, request_count, command_count;
+    uint64_t busy_count, request_count;
 };
 
 struct closed_session {
@@ -155,13 +92,13 @@ void server_ask(struct server *s, conn_id conn, const struct command *cmd, struc
 
 /* Why it takes no new work now, for who looks after the machine; NULL: it does. */
 const char *server_unready(struct server *s);
-/* How far the machine's clock is ahead of the journal's, as of now; below 0: behind. */
-int64_t server_clock_apart(struct server *s);
-/* What is wrong and keeps no work away, for the same; NULL: nothing. Valid until the next call. */
-const char *server_note(struct server *s);
+/* See shard.h. */
+static inline struct shard *server_shard(const struct server *s) {
+    return s->shard;
+}
 
 static inline const struct state *server_state(const struct server *s) {
-    return engine_state(s->engine);
+    return engine_state(server_shard(s)->engine);
 }
 
 #endif

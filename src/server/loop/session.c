@@ -9,6 +9,7 @@
 #include "job_token.h"
 #include "panic.h"
 #include "server_impl.h"
+#include "stream.h"
 
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
@@ -17,6 +18,13 @@
 #define PRESSED_BYTES 65536u    /* may be left lying by who follows something, when its principal holds too much */
 #define PART_BYTES 65536u       /* of a request that has not come as a whole: more may be refused */
 #define KEPT_BYTES (256u << 10) /* a buffer larger than this is given back when it is empty */
+#define SESSIONS_MAX 100000u
+
+extern const uint8_t closed_sessions_slot, sessions_slot;
+
+struct sessions {
+    int64_t next_ms; /* the next one that has to say hello by then */
+};
 
 struct session *session_of(const struct server *s, conn_id conn) {
     uint32_t index = conn.v == 0 ? 0 : map_get(&s->session_by_conn, conn.v);
@@ -108,7 +116,7 @@ void session_answer(struct server *s, struct session *n, uint32_t request, enum 
 }
 
 void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
-    struct wire_error m = {.lsn = engine_durable_lsn(s->engine),
+    struct wire_error m = {.lsn = engine_durable_lsn(server_shard(s)->engine),
                            .code = slice_str(err_word(e)),
                            .message = slice_str(text),
                            .retry_after_ms = err_is_retryable(e) ? BUSY_RETRY_MS : 0};
@@ -123,6 +131,7 @@ void session_busy(struct server *s, struct session *n, uint32_t request, const c
 
 static void forget(struct server *s, struct session *n) {
     if (n->worker_number != 0 || n->watches) {
+        part_wake(server_shard(s), closed_sessions_slot);
         struct closed_session *g = vec_push(&s->hung_up);
         *g = (struct closed_session){.conn = n->conn.v, .incarnation = n->incarnation, .watches = n->watches};
         if (n->worker_number != 0) {
@@ -133,11 +142,7 @@ static void forget(struct server *s, struct session *n) {
     session_worker_remove(s, n);
     job_token_leave(s, n);
     if (n->dialect != NULL) n->dialect->closed(s, n);
-    event_ring_forget(s, n->conn);
-    subscribers_forget(s, n->conn);
-    flow_events_forget(s, n->conn);
-    demand_forget(s, n->conn);
-    streams_forget(s, n->conn);
+    shard_conn_gone(server_shard(s), n->conn);
     fair_queue_forget(s, n);
     budget_leave(s, n);
     buf_fini(&n->in);
@@ -342,6 +347,7 @@ struct session *session_open(struct server *s, conn_id conn, const struct net_pe
     struct why why;
     ENSURE(budget_join(s, n, &why) == ERR_OK); /* unauthenticated have no share of connections */
     *(conn_id *)vec_push(&s->unauthenticated) = conn;
+    part_wake(server_shard(s), sessions_slot);
     return n;
 }
 
@@ -379,13 +385,11 @@ void session_handler(struct server *s, struct net_handler *ret) {
 
 /* ---- time and ends ---- */
 
-int64_t session_expire(struct server *s) {
-    int64_t next = TIME_NEVER;
+static void flush(struct shard *h, void *own) {
+    struct sessions *x = own;
+    struct server *s = h->server;
     uint32_t kept = 0;
-    for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++) {
-        int64_t due = (*d)->expire != NULL ? (*d)->expire(s) : TIME_NEVER;
-        if (due < next) next = due;
-    }
+    x->next_ms = TIME_NEVER;
     for (uint32_t i = 0; i < s->unauthenticated.count; i++) {
         conn_id conn = *(conn_id *)vec_at(&s->unauthenticated, i);
         struct session *n = session_of(s, conn);
@@ -395,14 +399,16 @@ int64_t session_expire(struct server *s) {
             session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no hello came in time");
             continue;
         }
-        if (until < next) next = until;
+        if (until < x->next_ms) x->next_ms = until;
         *(conn_id *)vec_at(&s->unauthenticated, kept++) = conn;
     }
     s->unauthenticated.count = kept;
-    return next;
 }
 
-void session_tell_gone(struct server *s) {
+/* The engine hears of sessions that ended. */
+static void step(struct shard *h, void *own) {
+    struct server *s = h->server;
+    (void)own;
     for (uint32_t i = 0; i < s->hung_up.count; i++) {
         struct closed_session *g = vec_at(&s->hung_up, i);
         struct command cmd = {.kind = CMD_DETACH};
@@ -431,3 +437,43 @@ void session_free_all(struct server *s) {
         bytes_free(((struct closed_session *)vec_at(&s->hung_up, i))->worker);
     s->hung_up.count = 0;
 }
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct sessions *x = own;
+    (void)h;
+    return x->next_ms;
+}
+
+static void init(struct shard *h, void *own) {
+    struct server *s = h->server;
+    (void)own;
+    pool_init(&s->sessions, sizeof(struct session), SESSIONS_MAX);
+    map_init(&s->session_by_conn);
+    map_init(&s->session_by_worker);
+    map_init(&s->sessions_by_job);
+    vec_init(&s->jobs_ended, sizeof(conn_id));
+    vec_init(&s->unauthenticated, sizeof(conn_id));
+    vec_init(&s->hung_up, sizeof(struct closed_session));
+}
+
+static void fini(struct shard *h, void *own) {
+    struct server *s = h->server;
+    (void)own;
+    pool_fini(&s->sessions);
+    map_fini(&s->session_by_conn);
+    map_fini(&s->session_by_worker);
+    map_fini(&s->sessions_by_job);
+    vec_fini(&s->jobs_ended);
+    vec_fini(&s->unauthenticated);
+    vec_fini(&s->hung_up);
+}
+
+/* Two parts, because the engine hears first in a pass of who has gone, and those who say no hello are ended late. */
+const struct server_part closed_sessions_part = {.name = "closed_sessions", .scope = PART_OF_SERVER, .step = step};
+const struct server_part sessions_part = {.name = "sessions",
+                                          .scope = PART_OF_SERVER,
+                                          .bytes = sizeof(struct sessions),
+                                          .init = init,
+                                          .fini = fini,
+                                          .flush = flush,
+                                          .next_due = next_due};

@@ -90,11 +90,6 @@ struct session *session_of_worker(const struct server *s, uint32_t number);
 void session_worker_add(struct server *s, struct session *n, uint32_t number);
 void session_worker_remove(struct server *s, struct session *n); /* nothing if it is none */
 
-/* Ends what has not said hello in time; when the next one is due. */
-int64_t session_expire(struct server *s);
-/* Tells the engine of sessions that ended. Inside a pass. */
-void session_tell_gone(struct server *s);
-
 /* ---- out ---- */
 
 /* One message, or frames of several, by its dialect. */

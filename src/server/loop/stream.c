@@ -6,14 +6,15 @@
 
 #include <stdio.h>
 
+#include "blob.h"
 #include "call.h"
 #include "deploy_log.h"
 #include "history_request.h"
 #include "mutant.h"
 #include "panic.h"
 #include "server_impl.h"
-#include "session.h"
 #include "server_view.h"
+#include "session.h"
 #include "target.h"
 #include "upload.h"
 
@@ -42,8 +43,9 @@ struct stream {
     uint64_t log_bytes;    /* of a log that is read as it was when it was asked for; 0 = as it grows */
 };
 
-void streams_init(struct server *s) {
-    struct streams *x = &s->streams;
+static void init(struct shard *h, void *own) {
+    struct streams *x = own;
+    struct server *s = h->server;
     upload_init(s);
     deploy_log_init(s);
     vec_init(&x->readers, sizeof(struct stream));
@@ -59,8 +61,9 @@ static void stream_free(struct streams *x, uint32_t i) {
     x->readers.count--;
 }
 
-void streams_fini(struct server *s) {
-    struct streams *x = &s->streams;
+static void fini(struct shard *h, void *own) {
+    struct streams *x = own;
+    struct server *s = h->server;
     while (x->readers.count > 0) stream_free(x, x->readers.count - 1);
     vec_fini(&x->readers);
     pack_reader_fini(&x->blob_reader);
@@ -69,18 +72,19 @@ void streams_fini(struct server *s) {
     upload_fini(s);
 }
 
-void streams_forget(struct server *s, conn_id conn) {
-    struct streams *x = &s->streams;
+static void conn_gone(struct shard *h, void *own, conn_id conn) {
+    struct streams *x = own;
     for (uint32_t i = 0; i < x->readers.count;)
         if (((struct stream *)vec_at(&x->readers, i))->conn.v == conn.v)
             stream_free(x, i);
         else
             i++;
-    upload_forget(s, conn);
+    upload_forget(h->server, conn);
 }
 
-bool streams_stop(struct server *s, conn_id conn, uint32_t request) {
-    struct streams *x = &s->streams;
+static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
+    struct streams *x = own;
+    struct server *s = h->server;
     for (uint32_t i = 0; i < x->readers.count; i++) {
         const struct stream *t = vec_at(&x->readers, i);
         if (t->conn.v != conn.v || t->request != request) continue;
@@ -98,11 +102,12 @@ bool streams_stop(struct server *s, conn_id conn, uint32_t request) {
 }
 
 static struct stream *stream_new(struct server *s, struct request *r, enum stream_kind kind) {
-    struct streams *x = &s->streams;
+    struct streams *x = streams_of(s);
     if (x->readers.count >= STREAMS_MAX) {
         session_busy(s, r->session, r->id, "too many streams at once", 1000);
         return NULL;
     }
+    part_wake(server_shard(s), streams_slot);
     struct stream *t = vec_push(&x->readers);
     t->conn = r->session->conn;
     t->request = r->id;
@@ -149,7 +154,8 @@ static bool pump_blob(struct server *s, struct stream *t, struct session *n) {
     struct why why = {{0}};
     enum err e = ERR_OK;
     if (t->left > 0)
-        e = blobs_read(s->store.blobs, &s->streams.blob_reader, bytes_slice(t->tenant), &t->hash, t->at, &piece, &why);
+        e = blobs_read(s->store.blobs, &streams_of(s)->blob_reader, bytes_slice(t->tenant), &t->hash, t->at, &piece,
+                       &why);
     if (e != ERR_OK) {
         session_error(s, n, t->request, e, why.text);
         return true;
@@ -315,8 +321,8 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
     arena_reset(&s->frame_arena);
     struct log_page p = {
         .s = s, .list = ARENA_ARRAY(&s->frame_arena, struct wire_log_piece, PIECES_MAX), .left = t->left};
-    enum err e =
-        joblogs_read(s->store.logs, &s->streams.log_reader, &t->key, t->at, PIECE_BYTES, page_piece, &p, &next, &why);
+    enum err e = joblogs_read(s->store.logs, &streams_of(s)->log_reader, &t->key, t->at, PIECE_BYTES, page_piece, &p,
+                              &next, &why);
     if (e != ERR_OK && e != ERR_NOT_FOUND) {
         session_error(s, n, t->request, e, why.text);
         return true;
@@ -357,25 +363,31 @@ static bool pump(struct server *s, struct stream *t, uint64_t *budget) {
 
 /* Reading and unpacking are done here, on the loop: what one pass does of it is bounded, and the next one begins where
  * this one had to stop. */
-void streams_pump(struct server *s) {
-    struct streams *x = &s->streams;
+static void flush(struct shard *h, void *own) {
+    struct streams *x = own;
     uint64_t budget = PASS_BYTES;
     if (x->pump_at >= x->readers.count) x->pump_at = 0;
     for (uint32_t left = x->readers.count; left > 0 && budget > 0; left--) {
-        if (pump(s, vec_at(&x->readers, x->pump_at), &budget))
+        if (pump(h->server, vec_at(&x->readers, x->pump_at), &budget))
             stream_free(x, x->pump_at);
         else
             x->pump_at++;
         if (x->pump_at >= x->readers.count) x->pump_at = 0;
     }
     x->behind = budget == 0;
+    part_attend(h, streams_slot, x->readers.count > 0);
+}
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct streams *x = own;
+    return x->behind ? h->server->now_ms : TIME_NEVER;
 }
 
 /* ---- logs, written ---- */
 
 /* Workers whose output waits for the disk are not read until it has caught up: they feel it and so do their jobs. */
 static void pause_workers(struct server *s, bool on) {
-    s->streams.paused = on;
+    streams_of(s)->paused = on;
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);
         if (n->conn.v == 0 || n->attach == ATTACH_NONE || n->paused == on) continue;
@@ -386,7 +398,7 @@ static void pause_workers(struct server *s, bool on) {
 
 /* Half of what the store takes: nobody has to be told to send again. */
 static bool is_crowded(const struct server *s) {
-    const struct streams *x = &s->streams;
+    const struct streams *x = streams_of(s);
     return x->waiting_bytes + x->flying_bytes > (uint64_t)s->limits->vault_pending_bytes_max / 2;
 }
 
@@ -443,7 +455,7 @@ static enum err copy_to_deployer(struct server *s, const struct log_key *from, u
         piece.bytes = slice_of(piece.bytes.ptr + known, piece.bytes.len - known);
         offset += piece.bytes.len;
         own.end = offset;
-        s->streams.waiting_bytes += piece.bytes.len;
+        streams_of(s)->waiting_bytes += piece.bytes.len;
         joblogs_state(s->store.logs, &key, &copy);
         e = joblogs_append(s->store.logs, &key, copy.end, &piece, 1, bytes_max, &copy, why);
     }
@@ -463,7 +475,7 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
     for (uint32_t i = 0; i < b->pieces.count; i++) {
         if (from[i].offset != offset) return why_set(why, ERR_INVALID, "pieces of a log are not one after the other");
         offset += from[i].data.len;
-        s->streams.waiting_bytes += from[i].data.len;
+        streams_of(s)->waiting_bytes += from[i].data.len;
         pieces[i] = (struct log_piece){.stream = from[i].stream == WIRE_STREAM_OUT ? LOG_STDOUT : LOG_STDERR,
                                        .time = {from[i].time_ms},
                                        .bytes = from[i].data};
@@ -520,13 +532,38 @@ void stream_log(struct server *s, struct request *r) {
     if (is_crowded(s)) pause_workers(s, true);
 }
 
-void streams_flushed(struct server *s) {
+static void flushed(struct server *s) {
     arena_reset(&s->frame_arena);
-    s->streams.flying_bytes = 0;
+    streams_of(s)->flying_bytes = 0;
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);
         if (n->conn.v != 0 && n->marks.count > 0) stream_log_ack(s, n);
     }
-    if (s->streams.paused && !is_crowded(s)) pause_workers(s, false);
+    if (streams_of(s)->paused && !is_crowded(s)) pause_workers(s, false);
     upload_flushed(s);
 }
+
+static void stored(struct shard *h, void *own, enum err e) {
+    (void)own;
+    if (e == ERR_OK)
+        flushed(h->server);
+    else
+        upload_no_space(h->server);
+}
+
+void streams_handed_over(struct server *s) {
+    struct streams *x = streams_of(s);
+    x->flying_bytes = x->waiting_bytes;
+    x->waiting_bytes = 0;
+}
+
+const struct server_part streams_part = {.name = "streams",
+                                         .scope = PART_OF_SHARD,
+                                         .bytes = sizeof(struct streams),
+                                         .init = init,
+                                         .fini = fini,
+                                         .flush = flush,
+                                         .next_due = next_due,
+                                         .stored = stored,
+                                         .conn_gone = conn_gone,
+                                         .stop = stop};

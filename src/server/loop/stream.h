@@ -3,18 +3,16 @@
 #ifndef REEVE_STREAM_H
 #define REEVE_STREAM_H
 
-#include "ids.h"
 #include "blob.h"
+#include "ids.h"
 #include "joblog.h"
 #include "map.h"
 #include "net.h"
 #include "pool.h"
+#include "server_impl.h"
 #include "vec.h"
 
-struct server;
-struct session;
 struct wire_attempt;
-struct request;
 
 struct log_mark { /* of a worker's session: taken, not yet acknowledged */
     struct log_key key;
@@ -35,12 +33,13 @@ struct streams {
     bool paused;         /* workers are not read: too much waits for the disk */
 };
 
-void streams_init(struct server *s);
-void streams_fini(struct server *s);
-void streams_forget(struct server *s, conn_id conn);
-bool streams_stop(struct server *s, conn_id conn, uint32_t request);
-void streams_pump(struct server *s);   /* each pass: sends on what may be sent */
-void streams_flushed(struct server *s); /* more became durable: acknowledge it */
+extern const uint8_t streams_slot;
+
+static inline struct streams *streams_of(const struct server *s) {
+    return shard_part(server_shard(s), streams_slot);
+}
+
+void streams_handed_over(struct server *s); /* what waited is on its way to the disk */
 
 struct slice stream_tenant(const struct session *n); /* whose blobs */
 void stream_blob_begin(struct server *s, struct request *r);

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "route.h"
+#include "schedule_slots.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
@@ -35,7 +36,7 @@ void req_schedule_set(struct server *s, struct request *r) {
     if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
         e = why_set(&why, ERR_FORBIDDEN, "a job cannot set schedules: use a token of a submitter");
     if (e == ERR_OK) e = schedule_slots_read(s, m->expression, r->arena, &recur, &zone, &why);
-    if (e == ERR_OK && !recur_next(&recur, zone, engine_now(s->engine).ms, &first))
+    if (e == ERR_OK && !recur_next(&recur, zone, engine_now(server_shard(s)->engine).ms, &first))
         e = why_set(&why, ERR_INVALID, "`%.*s` is over: no slot follows", SLICE_FMT(m->expression));
     if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
     if (e == ERR_OK && flow.as.submit.key.len > 0)
@@ -138,7 +139,8 @@ static void one(void *ctx, const struct schedule_view *v) {
                                      .skipped = v->skipped,
                                      .waiting = v->waiting};
     if (v->flow.v != 0) w->flow = server_view_flow_name(p->s, v->flow);
-    (void)view_why_schedule(server_state(p->s), engine_live(p->s->engine), p->s->limits, v->revision, &why);
+    (void)view_why_schedule(server_state(p->s), engine_live(server_shard(p->s)->engine), p->s->limits, v->revision,
+                            &why);
     w->code = slice_str(schedule_block_word(why.block));
     w->text = slice_str(schedule_block_text(why.block));
     if (why.next.ms != TIME_NEVER) w->next_ms = why.next.ms;
@@ -157,7 +159,7 @@ void req_schedule_ls(struct server *s, struct request *r) {
     arena_reset(&s->frame_arena);
     p.list = ARENA_ARRAY(&s->frame_arena, struct wire_schedule_view, p.most);
     view_each_schedule(server_state(s), one, &p);
-    struct wire_schedule_list got = {.lsn = engine_lsn(s->engine), .schedules = {p.list, p.count}};
+    struct wire_schedule_list got = {.lsn = engine_lsn(server_shard(s)->engine), .schedules = {p.list, p.count}};
     snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)p.last);
     if (p.more) got.cursor = slice_str(cursor);
     call_show(s, r, WIRE_SCHEDULE_LIST, &got);

@@ -7,20 +7,22 @@
 
 #define TURN_MAX 32u /* schedules of one pass: reading a zone takes some ten microseconds */
 
-void schedule_slots_init(struct server *s) {
-    vec_init(&s->schedule_slots.wanted, sizeof(struct slots_effect));
+static void init(struct shard *h, void *own) {
+    struct schedule_slots *x = own;
+    (void)h;
+    vec_init(&x->wanted, sizeof(struct slots_effect));
 }
 
-void schedule_slots_fini(struct server *s) {
-    vec_fini(&s->schedule_slots.wanted);
+static void fini(struct shard *h, void *own) {
+    struct schedule_slots *x = own;
+    (void)h;
+    vec_fini(&x->wanted);
 }
 
-void schedule_slots_want(struct server *s, const struct slots_effect *e) {
-    *(struct slots_effect *)vec_push(&s->schedule_slots.wanted) = *e;
-}
-
-bool schedule_slots_waits(const struct server *s) {
-    return s->schedule_slots.wanted.count > 0;
+static void effect(struct shard *h, void *own, const struct effect *e) {
+    struct schedule_slots *x = own;
+    (void)h;
+    *(struct slots_effect *)vec_push(&x->wanted) = e->as.slots;
 }
 
 enum err schedule_slots_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
@@ -54,7 +56,7 @@ static void answer(struct server *s, const struct slots_effect *want) {
     }
     int64_t *slots = ARENA_ARRAY(&s->arena, int64_t, want->most);
     /* Of a schedule that ended while nobody looked the last slots before its end count, not those before now. */
-    int64_t now_ms = engine_now(s->engine).ms;
+    int64_t now_ms = engine_now(server_shard(s)->engine).ms;
     if (now_ms > want->until_ms) now_ms = want->until_ms;
     struct recur_slots got = recur_slots(&recur, zone, want->after_ms, now_ms, want->most, slots);
     while (got.count > 0 && slots[got.count - 1] > want->until_ms) {
@@ -72,12 +74,29 @@ static void answer(struct server *s, const struct slots_effect *want) {
     server_command(s, (conn_id){0}, 0, &cmd);
 }
 
-void schedule_slots_step(struct server *s) {
-    struct vec *wanted = &s->schedule_slots.wanted;
+static void step(struct shard *h, void *own) {
+    struct schedule_slots *x = own;
+    struct server *s = h->server;
+    struct vec *wanted = &x->wanted;
     uint32_t count = wanted->count < TURN_MAX ? wanted->count : TURN_MAX;
-    for (uint32_t i = 0; i < count && !engine_is_full(s->engine); i++) {
+    for (uint32_t i = 0; i < count && !engine_is_full(server_shard(s)->engine); i++) {
         arena_reset(&s->arena);
         struct slots_effect want = *(struct slots_effect *)vec_at(wanted, --wanted->count);
         answer(s, &want);
     }
 }
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct schedule_slots *x = own;
+    return x->wanted.count > 0 ? h->server->now_ms : TIME_NEVER;
+}
+
+const struct server_part schedule_slots_part = {.name = "schedule_slots",
+                                                .scope = PART_OF_SHARD,
+                                                .bytes = sizeof(struct schedule_slots),
+                                                .effects = EFFECT_BIT(EFFECT_SLOTS_WANTED),
+                                                .init = init,
+                                                .fini = fini,
+                                                .step = step,
+                                                .next_due = next_due,
+                                                .effect = effect};

@@ -7,19 +7,18 @@
 
 #include "effect.h"
 #include "recur.h"
+#include "server_impl.h"
 #include "vec.h"
-
-struct server;
 
 struct schedule_slots {
     struct vec wanted; /* struct slots_effect; the engine asks once for each schedule, of which there is a limit */
 };
 
-void schedule_slots_init(struct server *s);
-void schedule_slots_fini(struct server *s);
-void schedule_slots_want(struct server *s, const struct slots_effect *e);
-void schedule_slots_step(struct server *s); /* inside a pass of the engine */
-bool schedule_slots_waits(const struct server *s);
+extern const uint8_t schedule_slots_slot;
+
+static inline struct schedule_slots *schedule_slots_of(const struct server *s) {
+    return shard_part(server_shard(s), schedule_slots_slot);
+}
 
 /* The recurrence of an expression and its zone, both in the arena. */
 CHECKED enum err schedule_slots_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,

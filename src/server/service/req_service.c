@@ -45,7 +45,8 @@ static void show_trouble(struct server *s, const struct service_view *v, const s
                          struct wire_service_view *w) {
     struct why_job why;
     struct wire_job_view shown;
-    if (!view_why_service(server_state(s), engine_live(s->engine), s->limits, v->tenant, v->name, &why)) return;
+    if (!view_why_service(server_state(s), engine_live(server_shard(s)->engine), s->limits, v->tenant, v->name, &why))
+        return;
     w->code = slice_str(block_word(why.block));
     w->text = v->note.len > 0              ? v->note
               : why.block == BLOCK_HEALTH  ? SLICE("it runs, and was not seen healthy yet")
@@ -96,7 +97,7 @@ void req_service_ls(struct server *s, struct request *r) {
     arena_reset(&s->frame_arena);
     p.list = ARENA_ARRAY(&s->frame_arena, struct wire_service_view, p.most);
     view_each_service(server_state(s), one_service, &p);
-    struct wire_service_list got = {.lsn = engine_lsn(s->engine), .services = {p.list, p.count}};
+    struct wire_service_list got = {.lsn = engine_lsn(server_shard(s)->engine), .services = {p.list, p.count}};
     snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)(p.skip + p.count));
     if (p.next > p.skip + p.count) got.cursor = slice_str(cursor);
     call_show(s, r, WIRE_SERVICE_LIST, &got);

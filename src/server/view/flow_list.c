@@ -244,7 +244,7 @@ static void put_row(struct merge *g, const struct history_found *row) {
 static void answer(struct merge *g, uint64_t next) {
     struct server *s = g->s;
     char cursor[24];
-    struct wire_listed got = {.lsn = engine_lsn(s->engine), .flows = {g->list, g->count}};
+    struct wire_listed got = {.lsn = engine_lsn(server_shard(s)->engine), .flows = {g->list, g->count}};
     if (next != 0) {
         snprintf(cursor, sizeof cursor, "%llu", (unsigned long long)next);
         got.cursor = slice_str(cursor);

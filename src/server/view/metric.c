@@ -1,6 +1,8 @@
 /* metric.c: see metric.h. */
 #include "metric.h"
 
+#include "blob.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>

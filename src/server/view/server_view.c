@@ -72,7 +72,7 @@ void server_view_health(struct server *s, const struct job_view *job, struct wir
 }
 
 void server_view_words(struct server *s, const struct job_view *job, struct wire_reason *ret) {
-    ret->text = with_more(s, ret->text, view_words(server_state(s), engine_live(s->engine), job->ref));
+    ret->text = with_more(s, ret->text, view_words(server_state(s), engine_live(server_shard(s)->engine), job->ref));
 }
 
 void server_view_external(struct server *s, const struct job_view *job, const struct why_job *reason,
@@ -164,7 +164,7 @@ struct tlv_list server_view_artifacts(struct server *s, struct slice artifacts) 
 void server_view_job(struct server *s, const struct job_view *v, bool details, struct wire_job_view *ret) {
     struct state_view l = lens_of(s);
     state_view_job(&l, v, details, ret);
-    if (ret->reason.len == 0) ret->reason = view_words(server_state(s), engine_live(s->engine), v->ref);
+    if (ret->reason.len == 0) ret->reason = view_words(server_state(s), engine_live(server_shard(s)->engine), v->ref);
 }
 
 void server_view_node(struct server *s, const struct job_view *v, struct wire_job_view *ret) {

@@ -106,7 +106,7 @@ enum err target_worker(struct server *s, const struct session *n, struct slice i
                        struct why *why) {
     struct worker_view v;
     uint32_t number = view_worker_by_id(server_state(s), id);
-    bool found = number != 0 && view_worker(server_state(s), engine_live(s->engine), number, &v);
+    bool found = number != 0 && view_worker(server_state(s), engine_live(server_shard(s)->engine), number, &v);
     bool sees_all = n->who.tenant[0] == 0 || (found && v.info->tenant.len == 0);
     if (!found || (!sees_all && !slice_eq(v.info->tenant, slice_str(n->who.tenant))))
         return why_set(why, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(id));

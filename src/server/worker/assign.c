@@ -17,6 +17,12 @@
 #define CHILDREN_BYTES_MAX 65536u  /* what is more is got by a template */
 #define INPUT_BYTES_MAX (4u << 20) /* of results in one assignment; of those beyond it only the hash is told */
 
+extern const uint8_t assign_slot;
+
+struct assign {
+    struct vec waiting; /* conn_id: of workers that have assignments which are not sent yet */
+};
+
 static struct wire_attempt wire_attempt_of(const struct server *s, const struct attempt_effect *a) {
     return (struct wire_attempt){s->options.shard, a->job.flow.v, a->job.ordinal, a->attempt};
 }
@@ -118,7 +124,7 @@ void assign_flush(struct server *s, struct session *n) {
             if (!view_attempt(server_state(s), a, &job)) continue; /* no longer open */
             bytes += fill(s, a, &job, &list[count++]);
         }
-        struct wire_assign m = {.epoch = s->epoch, .assignments = {list, count}};
+        struct wire_assign m = {.epoch = server_shard(s)->epoch, .assignments = {list, count}};
         if (count > 0) session_send(s, n, WIRE_ASSIGN, 0, 0, &m);
     }
     n->assigns.count = 0;
@@ -146,11 +152,13 @@ static void stop(struct server *s, struct session *n, const struct effect *e) {
     struct wire_stopped one = {.attempt = wire_attempt_of(s, a),
                                .cause = e->kind == EFFECT_DROP ? WIRE_STOP_DROP : causes[a->stop],
                                .grace_ms = kill_grace_ms(s, a->job)};
-    struct wire_stop_attempts m = {.epoch = s->epoch, .stops = {&one, 1}};
+    struct wire_stop_attempts m = {.epoch = server_shard(s)->epoch, .stops = {&one, 1}};
     session_send(s, n, WIRE_CANCEL_ATTEMPT, 0, 0, &m);
 }
 
-void assign_effect(struct server *s, const struct effect *e) {
+static void effect(struct shard *h, void *own, const struct effect *e) {
+    struct assign *x = own;
+    struct server *s = h->server;
     struct session *n = session_of_worker(s, e->as.attempt.worker);
     if (n == NULL) return; /* it is away; what it must know it hears when it attaches */
     if (e->kind != EFFECT_ASSIGN) {
@@ -158,15 +166,39 @@ void assign_effect(struct server *s, const struct effect *e) {
         return;
     }
     deploy_log_assigned(s, e->as.attempt.job.flow);
-    if (n->assigns.count == 0) *(conn_id *)vec_push(&s->with_assigns) = n->conn;
+    if (n->assigns.count == 0) *(conn_id *)vec_push(&x->waiting) = n->conn;
     *(struct attempt_effect *)vec_push(&n->assigns) = e->as.attempt;
 }
 
-void assign_flush_all(struct server *s) {
+static void released(struct shard *h, void *own) {
+    struct assign *x = own;
+    struct server *s = h->server;
     arena_reset(&s->frame_arena);
-    for (uint32_t i = 0; i < s->with_assigns.count; i++) {
-        struct session *n = session_of(s, *(conn_id *)vec_at(&s->with_assigns, i));
+    for (uint32_t i = 0; i < x->waiting.count; i++) {
+        struct session *n = session_of(s, *(conn_id *)vec_at(&x->waiting, i));
         if (n != NULL && n->assigns.count > 0) assign_flush(s, n);
     }
-    s->with_assigns.count = 0;
+    x->waiting.count = 0;
 }
+
+static void init(struct shard *h, void *own) {
+    struct assign *x = own;
+    (void)h;
+    vec_init(&x->waiting, sizeof(conn_id));
+}
+
+static void fini(struct shard *h, void *own) {
+    struct assign *x = own;
+    (void)h;
+    vec_fini(&x->waiting);
+}
+
+const struct server_part assign_part = {.name = "assign",
+                                        .scope = PART_OF_SHARD,
+                                        .bytes = sizeof(struct assign),
+                                        .effects = EFFECT_BIT(EFFECT_ASSIGN) | EFFECT_BIT(EFFECT_STOP) |
+                                                   EFFECT_BIT(EFFECT_DROP),
+                                        .init = init,
+                                        .fini = fini,
+                                        .effect = effect,
+                                        .released = released};

@@ -5,8 +5,6 @@
 #include "server_impl.h"
 
 /* An effect of kind assign, stop or drop. Assignments are gathered; whatever else goes to the worker flushes them. */
-void assign_effect(struct server *s, const struct effect *e);
 void assign_flush(struct server *s, struct session *n);
-void assign_flush_all(struct server *s);
 
 #endif

@@ -7,6 +7,7 @@
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
+#include "stream.h"
 #include "view_demand.h"
 
 #define WATCHERS_MAX 256u     /* a look costs each of them the number of classes times that of workers */
@@ -25,12 +26,14 @@ struct watcher {
     uint64_t waiting_lsn;
 };
 
-void demand_init(struct server *s) {
-    vec_init(&s->demands.watchers, sizeof(struct watcher *));
+static void init(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    vec_init(&demands_of(s)->watchers, sizeof(struct watcher *));
 }
 
 static struct watcher *watcher_at(const struct server *s, uint32_t i) {
-    return *(struct watcher **)vec_at(&s->demands.watchers, i);
+    return *(struct watcher **)vec_at(&demands_of(s)->watchers, i);
 }
 
 static void watcher_free(struct watcher *w) {
@@ -41,15 +44,17 @@ static void watcher_free(struct watcher *w) {
 }
 
 static void watcher_drop(struct server *s, uint32_t i) {
-    struct vec *all = &s->demands.watchers;
+    struct vec *all = &demands_of(s)->watchers;
     watcher_free(watcher_at(s, i));
     *(struct watcher **)vec_at(all, i) = watcher_at(s, all->count - 1);
     all->count--;
 }
 
-void demand_fini(struct server *s) {
-    for (uint32_t i = 0; i < s->demands.watchers.count; i++) watcher_free(watcher_at(s, i));
-    vec_fini(&s->demands.watchers);
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 0; i < demands_of(s)->watchers.count; i++) watcher_free(watcher_at(s, i));
+    vec_fini(&demands_of(s)->watchers);
 }
 
 /* ---- what is told ---- */
@@ -90,7 +95,7 @@ static struct wire_demands look(struct server *s, const struct watcher *w) {
     struct telling t = {.s = s};
     struct demand_query query = {.kind = w->has_kind ? &w->kind : NULL, .tenant = w->tenant};
     const struct state *state = server_state(s);
-    const struct live *live = engine_live(s->engine);
+    const struct live *live = engine_live(server_shard(s)->engine);
     arena_reset(&s->frame_arena);
     t.m.rows.at = ARENA_ARRAY(&s->frame_arena, struct wire_demand_row, WIRE_DEMAND_ROWS_MAX);
     view_demand(state, live, s->limits, &query, tell_row, &t);
@@ -109,8 +114,8 @@ static bool frame_next(struct server *s, struct watcher *w, uint8_t more) {
     if (w->told != NULL && slice_eq(bytes_slice(w->told), buf_slice(&s->out))) return false;
     bytes_free(w->told);
     w->told = bytes_new(buf_slice(&s->out));
-    m.lsn = engine_lsn(s->engine);
-    m.now_ms = engine_now(s->engine).ms;
+    m.lsn = engine_lsn(server_shard(s)->engine);
+    m.now_ms = engine_now(server_shard(s)->engine).ms;
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_DEMANDS, FRAME_ANSWER | more, w->request, &m);
     return true;
@@ -153,7 +158,7 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
 void demand_watch(struct server *s, struct request *r) {
     const struct wire_demand_watch *m = r->message;
     struct why why = {{0}};
-    if (s->demands.watchers.count >= WATCHERS_MAX) {
+    if (demands_of(s)->watchers.count >= WATCHERS_MAX) {
         session_busy(s, r->session, r->id, "too many watch the demand", 1000);
         return;
     }
@@ -171,37 +176,40 @@ void demand_watch(struct server *s, struct request *r) {
         watcher_free(w);
         return;
     }
-    w->waiting_lsn = engine_lsn(s->engine); /* what follows comes behind the first frame */
-    *(struct watcher **)vec_push(&s->demands.watchers) = w;
+    w->waiting_lsn = engine_lsn(server_shard(s)->engine); /* what follows comes behind the first frame */
+    *(struct watcher **)vec_push(&demands_of(s)->watchers) = w;
+    part_wake(server_shard(s), demands_slot);
 }
 
 static void watcher_turn(struct server *s, struct watcher *w) {
     if (w->waiting != NULL || s->world.net->ops->unsent(s->world.net, w->conn) > UNSENT_MAX) {
-        s->demands.stale = true;
+        demands_of(s)->stale = true;
         return;
     }
     if (!frame_next(s, w, FRAME_MORE)) return;
     bytes_free(w->waiting);
     w->waiting = bytes_new(buf_slice(&s->out));
-    w->waiting_lsn = engine_lsn(s->engine);
+    w->waiting_lsn = engine_lsn(server_shard(s)->engine);
 }
 
 static void watcher_send(struct server *s, struct watcher *w) {
     struct session *n = session_of(s, w->conn);
-    if (w->waiting == NULL || engine_durable_lsn(s->engine) < w->waiting_lsn || n == NULL) return;
+    if (w->waiting == NULL || engine_durable_lsn(server_shard(s)->engine) < w->waiting_lsn || n == NULL) return;
     session_send_bytes(s, n, bytes_slice(w->waiting));
     bytes_free(w->waiting);
     w->waiting = NULL;
 }
 
-void demand_step(struct server *s) {
-    struct demands *d = &s->demands;
+static void flush(struct shard *h, void *own) {
+    struct demands *d = own;
+    struct server *s = h->server;
+    part_attend(h, demands_slot, d->watchers.count > 0);
     if (d->watchers.count == 0) return;
-    uint64_t lsn = engine_lsn(s->engine);
+    uint64_t lsn = engine_lsn(server_shard(s)->engine);
     /* Who is there and what it reports is in no record, time has no command. */
-    if (lsn != d->seen_lsn || s->command_count != d->seen_commands) d->stale = true;
+    if (lsn != d->seen_lsn || server_shard(s)->command_count != d->seen_commands) d->stale = true;
     d->seen_lsn = lsn;
-    d->seen_commands = s->command_count;
+    d->seen_commands = server_shard(s)->command_count;
     if (d->stale && s->now_ms >= d->next_ms) {
         d->stale = false;
         d->next_ms = s->now_ms + DEMAND_MS;
@@ -210,17 +218,21 @@ void demand_step(struct server *s) {
     for (uint32_t i = 0; i < d->watchers.count; i++) watcher_send(s, watcher_at(s, i));
 }
 
-int64_t demand_next(struct server *s) {
-    return s->demands.watchers.count > 0 && s->demands.stale ? s->demands.next_ms : TIME_NEVER;
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct demands *d = own;
+    (void)h;
+    return d->watchers.count > 0 && d->stale ? d->next_ms : TIME_NEVER;
 }
 
 /* ---- ends ---- */
 
-bool demand_stop(struct server *s, conn_id conn, uint32_t request) {
-    for (uint32_t i = 0; i < s->demands.watchers.count; i++) {
+static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = 0; i < demands_of(s)->watchers.count; i++) {
         const struct watcher *w = watcher_at(s, i);
         if (w->conn.v != conn.v || w->request != request) continue;
-        struct wire_demands m = {.lsn = engine_durable_lsn(s->engine)};
+        struct wire_demands m = {.lsn = engine_durable_lsn(server_shard(s)->engine)};
         session_answer(s, session_of(s, conn), request, WIRE_DEMANDS, &m);
         watcher_drop(s, i);
         return true;
@@ -228,7 +240,19 @@ bool demand_stop(struct server *s, conn_id conn, uint32_t request) {
     return false;
 }
 
-void demand_forget(struct server *s, conn_id conn) {
-    for (uint32_t i = s->demands.watchers.count; i-- > 0;)
+static void conn_gone(struct shard *h, void *own, conn_id conn) {
+    (void)own;
+    struct server *s = h->server;
+    for (uint32_t i = demands_of(s)->watchers.count; i-- > 0;)
         if (watcher_at(s, i)->conn.v == conn.v) watcher_drop(s, i);
 }
+
+const struct server_part demands_part = {.name = "demands",
+                                         .scope = PART_OF_SHARD,
+                                         .bytes = sizeof(struct demands),
+                                         .init = init,
+                                         .fini = fini,
+                                         .flush = flush,
+                                         .next_due = next_due,
+                                         .conn_gone = conn_gone,
+                                         .stop = stop};

@@ -5,10 +5,8 @@
 #define REEVE_DEMAND_H
 
 #include "net.h"
+#include "server_impl.h"
 #include "vec.h"
-
-struct server;
-struct request;
 
 #define DEMAND_MS 100 /* a worker takes longer to start */
 
@@ -19,12 +17,12 @@ struct demands {
     int64_t next_ms; /* not before this is it looked at again */
 };
 
-void demand_init(struct server *s);
-void demand_fini(struct server *s);
+extern const uint8_t demands_slot;
+
+static inline struct demands *demands_of(const struct server *s) {
+    return shard_part(server_shard(s), demands_slot);
+}
+
 void demand_watch(struct server *s, struct request *r);
-void demand_step(struct server *s);    /* at the end of a pass */
-int64_t demand_next(struct server *s); /* when one is due though nothing happens */
-bool demand_stop(struct server *s, conn_id conn, uint32_t request);
-void demand_forget(struct server *s, conn_id conn);
 
 #endif

@@ -23,6 +23,16 @@ struct launch_wait {
     struct why why;
 };
 
+extern const uint8_t launch_slot;
+
+struct launching {
+    uint32_t count; /* workers that are being started */
+};
+
+static struct launching *launching_of(const struct server *s) {
+    return shard_part(server_shard(s), launch_slot);
+}
+
 static void work(void *ctx) {
     struct launch_wait *w = ctx;
     const struct server_world *world = &w->server->world;
@@ -37,7 +47,7 @@ static void done(void *ctx) {
     if (n != NULL && w->err != ERR_OK) session_error(s, n, w->request, w->err, w->why.text);
     struct wire_worker_started m = {.worker = slice_str(w->got.worker), .pid = w->got.pid};
     if (n != NULL && w->err == ERR_OK) session_answer(s, n, w->request, WIRE_WORKER_STARTED, &m);
-    s->launches--;
+    launching_of(s)->count--;
     struct arena birth = w->birth;
     arena_fini(&birth);
 }
@@ -78,9 +88,24 @@ void req_launch(struct server *s, struct request *r) {
     struct launch_wait *w = ARENA_NEW(&birth, struct launch_wait);
     *w = (struct launch_wait){.birth = birth, .server = s, .conn = r->session->conn, .request = r->id, .what = what};
     if (s->world.background->ops->start(s->world.background, work, done, w)) {
-        s->launches++;
+        launching_of(s)->count++;
         return;
     }
     arena_fini(&birth);
     session_busy(s, r->session, r->id, "others are being started", BUSY_RETRY_MS);
 }
+
+static void fini(struct shard *h, void *own) {
+    const struct launching *x = own;
+    struct background *b = h->server->world.background;
+    if (x->count > 0) b->ops->settle(b);
+}
+
+static bool is_idle(const struct shard *h, const void *own) {
+    const struct launching *x = own;
+    (void)h;
+    return x->count == 0;
+}
+
+const struct server_part launch_part = {
+    .name = "launch", .scope = PART_OF_SERVER, .bytes = sizeof(struct launching), .fini = fini, .is_idle = is_idle};

@@ -1,12 +1,28 @@
 /* req_worker.c: what workers say. */
 #include <stdio.h>
 
+#include "blob.h"
 #include "call.h"
 #include "external_step.h"
 #include "mutant.h"
+#include "playground.h"
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
+#include "stream.h"
+
+extern const uint8_t ends_slot;
+
+struct held_done { /* waits for its logs to be durable */
+    conn_id conn;
+    uint32_t request;
+    struct bytes *body;
+    uint64_t ticket;
+};
+
+struct ends {
+    struct vec held; /* struct held_done */
+};
 
 /* ---- attach ---- */
 
@@ -96,7 +112,7 @@ void req_attach(struct server *s, struct request *r) {
         session_error(s, n, r->id, ERR_STATE, "this connection is attached already");
         return;
     }
-    if (m->epoch_seen > s->epoch) {
+    if (m->epoch_seen > server_shard(s)->epoch) {
         session_error(s, n, r->id, ERR_FENCED, "the worker has seen a later server than this one");
         return;
     }
@@ -298,23 +314,52 @@ void req_done(struct server *s, struct request *r) {
         record_ends(s, r, m);
         return;
     }
-    struct held_done *h = vec_push(&s->held_dones);
-    *h = (struct held_done){r->session->conn, r->id, request_bytes(r), ticket};
+    struct ends *x = shard_part(server_shard(s), ends_slot);
+    *(struct held_done *)vec_push(&x->held) = (struct held_done){r->session->conn, r->id, request_bytes(r), ticket};
 }
 
-void req_done_again(struct server *s) {
-    uint64_t durable = joblogs_durable(s->store.logs);
-    struct vec waiting = s->held_dones;
-    vec_init(&s->held_dones, sizeof(struct held_done));
-    for (uint32_t i = 0; i < waiting.count; i++) {
-        struct held_done *h = vec_at(&waiting, i);
-        if (h->ticket > durable) {
-            *(struct held_done *)vec_push(&s->held_dones) = *h;
+static void stored(struct shard *h, void *own, enum err e) {
+    struct ends *x = own;
+    struct vec held = x->held;
+    uint64_t durable = joblogs_durable(h->server->store.logs);
+    if (e != ERR_OK) return;
+    vec_init(&x->held, sizeof(struct held_done));
+    for (uint32_t i = 0; i < held.count; i++) {
+        struct held_done *d = vec_at(&held, i);
+        if (d->ticket > durable) {
+            *(struct held_done *)vec_push(&x->held) = *d;
             continue;
         }
-        struct lane_entry entry = {h->conn, WIRE_DONE, h->request, bytes_slice(h->body)};
-        route_serve(s, &entry);
-        bytes_free(h->body);
+        struct lane_entry entry = {d->conn, WIRE_DONE, d->request, bytes_slice(d->body)};
+        route_serve(h->server, &entry);
+        bytes_free(d->body);
     }
-    vec_fini(&waiting);
+    vec_fini(&held);
 }
+
+static void init(struct shard *h, void *own) {
+    struct ends *x = own;
+    (void)h;
+    vec_init(&x->held, sizeof(struct held_done));
+}
+
+static void fini(struct shard *h, void *own) {
+    struct ends *x = own;
+    (void)h;
+    for (uint32_t i = 0; i < x->held.count; i++) bytes_free(((struct held_done *)vec_at(&x->held, i))->body);
+    vec_fini(&x->held);
+}
+
+static bool is_idle(const struct shard *h, const void *own) {
+    const struct ends *x = own;
+    (void)h;
+    return x->held.count == 0;
+}
+
+const struct server_part ends_part = {.name = "ends",
+                                      .scope = PART_OF_SHARD,
+                                      .bytes = sizeof(struct ends),
+                                      .init = init,
+                                      .fini = fini,
+                                      .stored = stored,
+                                      .is_idle = is_idle};

@@ -1,0 +1,96 @@
+/* titan_part.c: Titan's protocol as parts of the server: its workers, its gates, its connections. */
+#include "server_impl.h"
+#include "titan_files.h"
+#include "titan_fleet.h"
+#include "titan_gates.h"
+#include "titan_session.h"
+#include "titan_web_dag.h"
+
+struct titan_part {
+    int64_t next_ms;
+};
+
+static void fleet_step(struct shard *h, void *own) {
+    (void)own;
+    titan_fleet_step(h->server);
+}
+
+/* Before those who have seen what there is to do for it. */
+static void gates_step(struct shard *h, void *own) {
+    (void)own;
+    titan_gates_step(h->server);
+}
+
+static int64_t gates_due(const struct shard *h, const void *own) {
+    (void)own;
+    return titan_gates_next(h->server);
+}
+
+static void gates_effect(struct shard *h, void *own, const struct effect *e) {
+    (void)own;
+    if (e->kind == EFFECT_EVENT)
+        titan_gates_event(h->server, &e->as.event);
+    else
+        titan_gates_question(h->server, &e->as.question);
+}
+
+static void gates_decided(struct shard *h, void *own, const struct command *cmd) {
+    (void)own;
+    titan_gates_wrote(h->server, cmd);
+}
+
+static void init(struct shard *h, void *own) {
+    (void)own;
+    titan_init(h->server);
+}
+
+static void fini(struct shard *h, void *own) {
+    (void)own;
+    titan_fini(h->server);
+}
+
+static void flush(struct shard *h, void *own) {
+    struct titan_part *x = own;
+    titan_step(h->server);
+    x->next_ms = h->server->titan.ready.count > 0 ? h->server->now_ms : titan_expire(h->server);
+}
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct titan_part *x = own;
+    (void)h;
+    return x->next_ms;
+}
+
+static const char *const blob_keys[] = {TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX, NULL};
+
+const struct server_part titan_fleet_part = {
+    .name = "titan_fleet", .scope = PART_OF_SERVER, .wakes = PART_WAKES_WITH_PASS, .step = fleet_step};
+const struct server_part titan_gates_part = {.name = "titan_gates",
+                                             .scope = PART_OF_SERVER,
+                                             .effects = EFFECT_BIT(EFFECT_EVENT) | EFFECT_BIT(EFFECT_QUESTION),
+                                             .wakes = PART_WAKES_WITH_PASS,
+                                             .step = gates_step,
+                                             .next_due = gates_due,
+                                             .effect = gates_effect,
+                                             .decided = gates_decided};
+const struct server_part titan_part = {.name = "titan",
+                                       .scope = PART_OF_SERVER,
+                                       .bytes = sizeof(struct titan_part),
+                                       .wakes = PART_WAKES_WITH_PASS,
+                                       .init = init,
+                                       .fini = fini,
+                                       .flush = flush,
+                                       .next_due = next_due,
+                                       .blob_keys = blob_keys};
+
+const struct net_handler *server_titan_handler(struct server *s) {
+    return &s->titan.handler;
+}
+
+const struct net_handler *server_titan_web_handler(struct server *s) {
+    return &s->titan.web_handler;
+}
+
+conn_id server_titan_pending(struct server *s) {
+    return titan_fleet_pending(s);
+}
