@@ -1,4 +1,5 @@
-/* dialect.h: what other systems call our states, for people who come from them (DESIGN: names in other dialects). */
+/* foreign_states.h: what other systems call our states, for people who come from them (DESIGN: names in other
+ * dialects). */
 #ifndef REEVE_FOREIGN_STATES_H
 #define REEVE_FOREIGN_STATES_H
 

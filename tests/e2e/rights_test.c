@@ -157,11 +157,9 @@ static const struct {
     {WIRE_DEAD_DISCARD, "{\"flow\": \"@flow\"}"},
     {WIRE_AUDIT, "{\"flow\": \"@flow\"}"},
     {WIRE_WORKER_START, "{\"name\": \"made\"}"},
-    {WIRE_ORION_GET, "{\"what\": \"tasks\"}"},
     {WIRE_PLAYGROUND_GET, "{}"},
     {WIRE_PLAYGROUND_DO, "{\"what\": \"kill\"}"},
     {WIRE_LOGIN_NEW, "{}"},
-    {WIRE_TITAN_GET, "{\"what\": \"jobs\", \"names\": [\"@flow\"]}"},
 };
 #define MESSAGE_COUNT (sizeof messages / sizeof messages[0])
 
@@ -405,7 +403,7 @@ static void check_own(const struct who *w, size_t message, const struct said *ow
             fail_msg("%s by %s of one tenant: %s", messages[message].text, w->name, own->text);
         return;
     }
-    bool is_others = request_row(op)->names == NAMES_STANDARD || request_row(op)->names == NAMES_TITAN;
+    bool is_others = request_row(op)->names == NAMES_STANDARD;
     if (is_others && w->is_bound) { /* those tenants are none of acme's */
         if (strstr(own->text, "for tenant @tenant only") == NULL)
             fail_msg("%s by %s: %s", wire_word(op), w->name, own->text);

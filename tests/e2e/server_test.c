@@ -825,6 +825,8 @@ static void what_makes_no_sense_is_refused(void **state) {
         {WIRE_STOP, &stop, ERR_NOT_FOUND},
         {WIRE_SERVICE_SET, &service, ERR_NOT_FOUND},
         {WIRE_WELCOME, &(struct wire_welcome){0}, ERR_INVALID},
+        {WIRE_ORION_GET, &(struct wire_orion_get){0}, ERR_UNSUPPORTED},
+        {WIRE_TITAN_GET, &(struct wire_titan_get){0}, ERR_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         (void)wireclient_refused(&c, bad[i].op, bad[i].message, bad[i].code);

@@ -11,11 +11,15 @@
 #include "event_ring.h"
 #include "file.h"
 #include "flow_events.h"
+#include "http_dialect.h"
+#include "orion_session.h"
 #include "osdigest.h"
 #include "panic.h"
+#include "resp_session.h"
 #include "server_impl.h"
 #include "stream.h"
 #include "subscribers.h"
+#include "titan_session.h"
 
 /* Of all connections: so little that a few that do not read have to go. */
 #define MEMORY_BYTES ((uint64_t)4 << 20)
@@ -550,10 +554,10 @@ static void check_empty(const struct server *s) {
     ENSURE(s->session_by_worker.count == 0);
     ENSURE(server_shard(s)->calls.count == 0 && shard_is_idle(server_shard(s)));
     ENSURE(s->hung_up.count == 0);
-    ENSURE(s->webs.all.count == 0);
-    ENSURE(s->webs.mcps.count == 0);
-    ENSURE(s->titan.talks.count == 0);
-    ENSURE(s->resps.all.count == 0);
+    ENSURE(webs_of(s)->all.count == 0);
+    ENSURE(webs_of(s)->exchanges.count == 0);
+    ENSURE(titan_of(s)->talks.count == 0);
+    ENSURE(resps_of(s)->all.count == 0);
     ENSURE(streams_of(s)->uploads.count == 0 && streams_of(s)->upload_by_number.count == 0);
     ENSURE(streams_of(s)->readers.count == 0);
     ENSURE(event_ring_of(s)->readers.count == 0);
@@ -562,7 +566,7 @@ static void check_empty(const struct server *s) {
     ENSURE(subscribers_of(s)->followers.count == 0);
     ENSURE(flow_events_of(s)->all.count == 0);
     ENSURE(demands_of(s)->watchers.count == 0);
-    ENSURE(s->orion.stream.clients.count == 0 && s->orion.stream.joining.count == 0);
+    ENSURE(orion_of(s)->stream.clients.count == 0 && orion_of(s)->stream.joining.count == 0);
     ENSURE(sessionlab_watches(server_shard(s)->engine) == 0);
 }
 

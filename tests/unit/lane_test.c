@@ -13,8 +13,9 @@ static void order_is_kept_while_both_ends_move(void **state) {
     memset(body, 0xab, sizeof body);
     lane_init(&l, 4096);
     for (int i = 0; i < 20000; i++) {
-        struct frame f = {.opcode = (uint8_t)put, .request = put, .body = slice_of(body, put % sizeof body)};
-        if (test_random_below(&r, 2) && lane_put(&l, (conn_id){put + 1u}, &f)) put++;
+        struct lane_entry next = {
+            .conn = {put + 1u}, .op = (uint8_t)put, .request = put, .body = slice_of(body, put % sizeof body)};
+        if (test_random_below(&r, 2) && lane_put(&l, &next)) put++;
         if (test_random_below(&r, 3) == 0 && lane_take(&l, &e)) {
             assert_int_equal(e.request, taken);
             assert_int_equal(e.conn.v, taken + 1u);
@@ -35,14 +36,14 @@ static void a_full_lane_refuses_and_goes_on(void **state) {
     struct lane l;
     struct lane_entry e;
     uint8_t body[100] = {0};
-    struct frame f = {.opcode = 1, .request = 1, .body = slice_of(body, sizeof body)};
+    struct lane_entry f = {.conn = {1}, .op = 1, .request = 1, .body = slice_of(body, sizeof body)};
     lane_init(&l, 1000);
     int count = 0;
-    while (lane_put(&l, (conn_id){1}, &f)) count++;
+    while (lane_put(&l, &f)) count++;
     assert_int_equal(count, 8);
     for (int i = 0; i < 8; i++) assert_true(lane_take(&l, &e));
     assert_false(lane_take(&l, &e));
-    assert_true(lane_put(&l, (conn_id){1}, &f));
+    assert_true(lane_put(&l, &f));
     lane_fini(&l);
 }
 

@@ -1,12 +1,13 @@
-/* web.c: connections that speak HTTP: what they send, and how long they may take. See web.h. */
+/* web.c: connections that speak HTTP: what they send, and how long they may take. See http_dialect.h. */
 #include "web.h"
 
-#include "orion_session.h"
+#include "event_stream.h"
 #include "panic.h"
+#include "requests.h"
+#include "route.h"
+#include "server_impl.h"
 #include "session.h"
-#include "titan_web.h"
 #include "web_impl.h"
-#include "web_stream.h"
 
 #define WEBS_MAX 100000u
 #define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
@@ -26,33 +27,40 @@ static void moved(void *ctx, uint64_t ref, uint32_t position) {
 }
 
 void web_init(struct server *s) {
-    struct webs *all = &s->webs;
+    struct webs *all = ARENA_NEW(&s->birth, struct webs);
+    s->webs.own = all;
     pool_init(&all->all, sizeof(struct web), WEBS_MAX);
     heap_init(&all->deadlines, moved, all);
-    vec_init(&all->ready, sizeof(conn_id));
+    vec_init(&s->webs.ready, sizeof(conn_id));
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
     web_session_init(s);
-    web_mcp_init(s);
+    size_t bytes = sizeof(uint64_t);
+    uint32_t most = 1;
+    for (const struct http_mount *const *m = http_mounts; *m != NULL; m++) {
+        if ((*m)->exchange_bytes > bytes) bytes = (*m)->exchange_bytes;
+        if ((*m)->exchanges_max > most) most = (*m)->exchanges_max;
+    }
+    pool_init(&all->exchanges, bytes, most);
 }
 
 void web_fini(struct server *s) {
-    struct webs *all = &s->webs;
-    web_mcp_fini(s);
+    struct webs *all = webs_of(s);
+    pool_fini(&all->exchanges);
     pool_fini(&all->all);
     heap_fini(&all->deadlines);
-    vec_fini(&all->ready);
+    vec_fini(&s->webs.ready);
     arena_fini(&all->arena);
     buf_fini(&all->json);
     buf_fini(&all->out);
     web_session_fini(s);
 }
 
-void web_open(struct server *s, struct session *n) {
-    uint32_t index = pool_alloc(&s->webs.all);
+bool web_open(struct server *s, struct session *n, const struct http_face *face) {
+    uint32_t index = pool_alloc(&webs_of(s)->all);
     ENSURE(index != 0); /* there are as many as sessions */
-    struct web *w = pool_at(&s->webs.all, index);
+    struct web *w = pool_at(&webs_of(s)->all, index);
     w->conn = n->conn;
     w->index = index;
     w->since_ms = web_now(s);
@@ -60,19 +68,20 @@ void web_open(struct server *s, struct session *n) {
     w->in.body_bytes_max = web_body_bytes_max;
     buf_init(&w->held, HELD_BYTES_MAX);
     websocket_in_init(&w->socket);
-    n->web = w;
+    w->face = face;
+    n->dialect_state = w;
+    return true;
 }
 
-void web_close(struct server *s, struct session *n) {
-    struct web *w = n->web;
-    if (w == NULL) return;
-    web_mcp_close(s, n);
+void web_closed(struct server *s, struct session *n) {
+    struct web *w = web_of(n);
+    if (w->mount != NULL) w->mount->closed(s, n);
     web_deadline(s, w, TIME_NEVER);
     http_in_fini(&w->in);
     buf_fini(&w->held);
     websocket_in_fini(&w->socket);
-    pool_free(&s->webs.all, w->index);
-    n->web = NULL;
+    pool_free(&webs_of(s)->all, w->index);
+    n->dialect_state = NULL;
 }
 
 /* ---- time ---- */
@@ -82,7 +91,7 @@ int64_t web_now(const struct server *s) {
 }
 
 void web_deadline(struct server *s, struct web *w, int64_t at_ms) {
-    struct heap *h = &s->webs.deadlines;
+    struct heap *h = &webs_of(s)->deadlines;
     if (at_ms != TIME_NEVER && w->position != 0)
         heap_rekey(h, w->position, at_ms);
     else if (at_ms != TIME_NEVER)
@@ -107,7 +116,7 @@ static bool is_patient(struct server *s, struct web *w) {
 }
 
 static void expire(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     if (is_patient(s, w)) {
         if (web_stream_is_watch(w)) web_stream_ping(s, n, s->limits->http_idle_ms);
         web_deadline(s, w, web_now(s) + s->limits->http_idle_ms);
@@ -120,8 +129,8 @@ static void expire(struct server *s, struct session *n) {
 
 int64_t web_expire(struct server *s) {
     const struct heap_item *top;
-    while ((top = heap_top(&s->webs.deadlines)) != NULL && top->key <= s->now_ms) {
-        const struct web *w = pool_at(&s->webs.all, (uint32_t)top->ref);
+    while ((top = heap_top(&webs_of(s)->deadlines)) != NULL && top->key <= s->now_ms) {
+        const struct web *w = pool_at(&webs_of(s)->all, (uint32_t)top->ref);
         expire(s, session_of(s, w->conn));
     }
     return top != NULL ? top->key : TIME_NEVER;
@@ -129,68 +138,92 @@ int64_t web_expire(struct server *s) {
 
 /* ---- requests ---- */
 
-void web_give(struct server *s, struct session *n, uint8_t op, const void *message) {
-    struct web *w = n->web;
-    w->busy = true;
-    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
-    buf_clear(&s->webs.out);
-    tlv_encode(wire_info(op)->desc, message, &s->webs.out);
-    struct frame f = {.opcode = op, .request = w->request, .body = buf_slice(&s->webs.out)};
-    session_enqueue(s, n, &f);
+const struct http_mount *web_mount_of(const struct http_request *r) {
+    for (const struct http_mount *const *m = http_mounts; *m != NULL; m++)
+        if (slice_eq(r->path, slice_str((*m)->path))) return *m;
+    return NULL;
 }
 
-/* As a frame of native v2 into its lane. */
+uint32_t web_request_next(struct web *w) {
+    w->request = w->request == UINT32_MAX ? 1 : w->request + 1; /* 0 would ask for no answer */
+    return w->request;
+}
+
+void web_give(struct server *s, struct session *n, uint8_t op) {
+    struct web *w = web_of(n);
+    w->busy = true;
+    session_enqueue(s, n, op, web_request_next(w), (struct slice){0});
+}
+
+void web_give_message(struct server *s, struct session *n, uint8_t op, const void *message) {
+    struct web *w = web_of(n);
+    w->busy = true;
+    buf_clear(&webs_of(s)->out);
+    tlv_encode(wire_info(op)->desc, message, &webs_of(s)->out);
+    session_enqueue(s, n, op, web_request_next(w), buf_slice(&webs_of(s)->out));
+}
+
 static void serve(struct server *s, struct session *n) {
-    struct web *w = n->web;
-    if (n->is_orion) {
-        orion_serve(s, n);
-        return;
-    }
-    if (n->is_dash) {
-        titan_web_serve(s, n);
-        return;
-    }
+    struct web *w = web_of(n);
+    const struct http_mount *mount = web_mount_of(&w->in.request);
+    if (web_is_session(&w->in.request))
+        web_serve_session(s, n);
+    else if (mount != NULL)
+        mount->serve(s, n);
+    else
+        web_give(s, n, w->match.route->op);
+}
+
+/* What headers have a say in. */
+static bool decode_head(struct server *s, struct session *n, const struct api_route *route, void *message) {
+    struct web *w = web_of(n);
+    const struct http_request *r = &w->in.request;
+    bool streams = route->answer == API_ANSWER_STREAM || route->answer == API_ANSWER_WATCH;
+    if (streams && !web_stream_check(s, n)) return false;
+    const struct slice *last = route->op == WIRE_FOLLOW ? http_header(r, "last-event-id") : NULL;
+    /* A browser that comes back knows better than its address. */
+    if (last != NULL && last->len > 0) ((struct wire_follow *)message)->since = *last;
+    if (r->verb == HTTP_VERB_HEAD && route->op == WIRE_LOGS)
+        ((struct wire_logs *)message)->follow = false; /* nobody would read it */
+    w->ranged =
+        (route->op == WIRE_LOGS || route->op == WIRE_BLOB_GET) && web_range_take(r, route->op, message, &w->range_most);
+    return true;
+}
+
+static bool decode(struct server *s, const struct lane_entry *e, struct request *r) {
+    struct session *n = r->session;
+    struct web *w = web_of(n);
     struct api_match match;
     struct why why = {{0}};
     void *message = NULL;
-    if (web_is_session(&w->in.request)) {
-        web_serve_session(s, n);
-        return;
-    }
-    if (web_is_mcp(&w->in.request)) {
-        web_mcp_serve(s, n);
-        return;
-    }
-    arena_reset(&s->webs.arena);
-    struct wire_json_in x = {.arena = &s->webs.arena, .why = &why};
+    if (e->body.len > 0) return request_decode(s, e, r);    /* made here, for a request that was called off */
+    if (!w->busy || w->request != e->request) return false; /* it was called off */
+    if (w->mount != NULL) return w->mount->decode(s, r);
+    struct wire_json_in x = {.arena = r->arena, .why = &why};
     if (w->match.in_request)
         match = w->match;
     else
-        api_again(w->match.route, &w->in.request, &s->webs.arena, &match);
-    enum err e = api_message(&match, &w->in.request, s->limits, &x, &message);
-    if (e != ERR_OK) {
-        web_say_error(s, n, e, 0, why.text, x.field, NULL);
-        return;
+        api_again(w->match.route, &w->in.request, r->arena, &match);
+    enum err err = api_message(&match, &w->in.request, s->limits, &x, &message);
+    if (err != ERR_OK) {
+        web_say_error(s, n, err, 0, why.text, x.field, NULL);
+        return false;
     }
-    bool streams = match.route->answer == API_ANSWER_STREAM || match.route->answer == API_ANSWER_WATCH;
-    if (streams && !web_stream_check(s, n)) return;
-    if (w->in.request.verb == HTTP_VERB_HEAD && match.route->op == WIRE_LOGS)
-        ((struct wire_logs *)message)->follow = false; /* nobody would read it */
-    w->ranged = (match.route->op == WIRE_LOGS || match.route->op == WIRE_BLOB_GET) &&
-                web_range_take(&w->in.request, match.route->op, message, &w->range_most);
-    web_give(s, n, w->match.route->op, message);
+    r->message = message;
+    r->only_item = match.route->answer == API_ANSWER_ITEM;
+    return decode_head(s, n, match.route, message);
 }
 
 /* What the parser has come to. */
 static void step(struct server *s, struct session *n, bool has_more) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     if (w->in.state == HTTP_IN_BAD) {
         web_say_error(s, n, w->in.err, w->in.status, w->in.why.text, NULL, NULL);
         return;
     }
     if (w->in.state == HTTP_IN_HEAD) return;
     if (!w->looked) {
-        w->looked = n->is_orion ? orion_admit(s, n) : n->is_dash ? titan_web_admit(s, n) : web_admit(s, n);
+        w->looked = w->face->admit(s, n);
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);
@@ -200,17 +233,17 @@ static void step(struct server *s, struct session *n, bool has_more) {
         web_upload_more(s, n);
         return;
     }
-    if (w->looked && w->in.state == HTTP_IN_WHOLE) serve(s, n);
+    if (w->looked && w->in.state == HTTP_IN_WHOLE) w->face->serve(s, n);
 }
 
 /* Its answers wait for it, and so does its next request. */
 static bool is_behind(struct server *s, struct session *n) {
-    return http_in_is_idle(&n->web->in) && session_is_slow(s, n);
+    return http_in_is_idle(&web_of(n)->in) && session_is_slow(s, n);
 }
 
 /* Requests from the front of `all`, until one of them is with the server; how many bytes are used up. */
 static size_t take(struct server *s, struct session *n, struct slice all) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     struct slice left = all;
     if (w->stuck) web_upload_more(s, n);
     while (!w->busy && !w->ending && !w->stuck && left.len > 0 && !is_behind(s, n)) {
@@ -226,20 +259,21 @@ static size_t take(struct server *s, struct session *n, struct slice all) {
 
 /* Ends a connection, or sets how long it may go on. Who takes long to take a long answer is waited for. */
 static void settle(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     if (w->ending && s->world.net->ops->unsent(s->world.net, n->conn) <= LAST_BYTES_MAX)
         session_end(s, n);
     else
         web_deadline(s, w, deadline_of(s, w));
 }
 
-void web_drained(struct server *s, struct session *n) {
-    bool has_more = n->in.len > 0 && !n->web->busy && !n->web->stuck;
-    if (n->web->ending || has_more) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+void web_drained(struct server *s, struct session *n, bool resumes) {
+    (void)resumes;
+    bool has_more = n->in.len > 0 && !web_of(n)->busy && !web_of(n)->stuck;
+    if (web_of(n)->ending || has_more) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
 void web_received(struct server *s, struct session *n, struct slice bytes) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     if (w->ending) return;
     if (web_stream_is_open(w)) {
         web_stream_received(s, n, bytes);
@@ -275,7 +309,7 @@ static void shrink(struct buf *b, size_t kept) {
 }
 
 void web_finished(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     bool whole = w->in.state == HTTP_IN_WHOLE;
     /* Who has shown no token is a stranger, and gets one answer. */
     w->ending = !whole || !w->in.request.keep_alive || n->state != SESSION_OPEN || s->draining || n->goodbye;
@@ -294,9 +328,9 @@ void web_finished(struct server *s, struct session *n) {
 
 void web_goodbye(struct server *s, struct session *n) {
     n->goodbye = true;
-    if (web_stream_is_open(n->web)) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
-    if (n->web->busy || !http_in_is_idle(&n->web->in)) return;
-    n->web->ending = true;
+    if (web_stream_is_open(web_of(n))) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
+    if (web_of(n)->busy || !http_in_is_idle(&web_of(n)->in)) return;
+    web_of(n)->ending = true;
     *(conn_id *)vec_push(&s->webs.ready) = n->conn;
 }
 
@@ -315,12 +349,62 @@ void web_step(struct server *s) {
     vec_init(&s->webs.ready, sizeof(conn_id));
     for (uint32_t i = 0; i < ready.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&ready, i));
-        if (n == NULL || n->web->busy) continue;
-        if (n->web->ending)
+        if (n == NULL || web_of(n)->busy) continue;
+        if (web_of(n)->ending)
             settle(s, n);
         else
             web_received(s, n, (struct slice){0});
     }
     vec_fini(&ready);
-    trim(&s->webs);
+    trim(webs_of(s));
 }
+
+/* ---- the dialect ---- */
+
+bool web_is_idle(const struct session *n) {
+    const struct web *w = web_of(n);
+    return !w->busy && w->upload == 0 && !web_stream_is_open(w);
+}
+
+uint64_t web_memory_bytes(const struct session *n) {
+    const struct web *w = web_of(n);
+    return w->in.head.slots + w->in.body.slots + w->held.slots;
+}
+
+uint64_t web_part_bytes(const struct session *n) {
+    return web_of(n)->in.body.len;
+}
+
+static void measure(const struct server *s, struct sample *ret) {
+    memcpy(ret->answers, webs_of(s)->answers, sizeof ret->answers);
+    ret->logins = logins_of(s)->count;
+    ret->logins_failed = logins_of(s)->failed_count;
+    ret->http_limited = logins_of(s)->limited_count;
+}
+
+static const struct http_face api_face = {.admit = web_admit, .serve = serve, .refusal = api_error};
+
+static bool open(struct server *s, struct session *n) {
+    return web_open(s, n, &api_face);
+}
+
+const struct dialect_ops http_dialect = {.name = "HTTP",
+                                         .first = SNIFF_BIT(SNIFF_HTTP),
+                                         .misfits = HTTP_MISFITS,
+                                         .on_shared_port = true,
+                                         .open = open,
+                                         .closed = web_closed,
+                                         .received = web_received,
+                                         .decode = decode,
+                                         .tell = web_tell,
+                                         .frames = web_frames,
+                                         .make = web_make,
+                                         .made = web_made,
+                                         .events = &web_events,
+                                         .refuse = web_refuse,
+                                         .misfit = web_misfit,
+                                         .drained = web_drained,
+                                         .is_idle = web_is_idle,
+                                         .memory_bytes = web_memory_bytes,
+                                         .part_bytes = web_part_bytes,
+                                         .measure = measure};

@@ -1,10 +1,11 @@
 /* web_asset.c: the files of the console (asset.h), for anyone who asks for them by a name that we go by. */
 #include "asset.h"
+#include "server_impl.h"
 #include "session.h"
 #include "web_impl.h"
 
 bool web_answer_asset(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     struct slice prefix = SLICE(API_PREFIX "/");
     struct http_head h;
     if (r->verb != HTTP_VERB_GET && r->verb != HTTP_VERB_HEAD) return false;
@@ -19,7 +20,7 @@ bool web_answer_asset(struct server *s, struct session *n) {
         return true;
     }
     web_put_head(s, n, &h);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     if (h.status == 200 && r->verb == HTTP_VERB_GET) session_send_raw(s, n, found->bytes);
     web_finished(s, n);
     return true;

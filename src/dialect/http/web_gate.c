@@ -7,6 +7,7 @@
 #include "authenticate.h"
 #include "callback.h"
 #include "requests.h"
+#include "server_impl.h"
 #include "session.h"
 #include "uri.h"
 #include "web_impl.h"
@@ -62,10 +63,10 @@ static bool is_listened_at(struct slice host, const char *address) {
 
 static bool is_ours(const struct server *s, const struct session *n, struct slice authority) {
     struct slice host = host_of(authority), public = public_host(s);
+    const struct http_face *face = web_of(n)->face;
     if (public.len > 0 && text_is(host, public)) return true;
     return is_listed(host, "localhost,127.0.0.1,[::1]") || is_listened_at(host, s->options.listen) ||
-           (n->is_dash && is_listened_at(host, s->options.titan->http_listen)) ||
-           (n->is_orion && is_listened_at(host, s->options.orion->listen)) || is_listed(host, s->options.http_hosts);
+           (face->listen != NULL && is_listened_at(host, face->listen(s))) || is_listed(host, s->options.http_hosts);
 }
 
 static struct slice authority_of(const struct http_request *r) {
@@ -83,16 +84,16 @@ static bool is_same_origin(const struct session *n, struct slice origin, struct 
 }
 
 bool web_knows_host(const struct server *s, const struct session *n) {
-    struct slice authority = authority_of(&n->web->in.request);
-    return n->is_local || is_ours(s, n, authority) || (authority.len == 0 && n->web->in.request.minor == 0);
+    struct slice authority = authority_of(&web_of(n)->in.request);
+    return n->is_local || is_ours(s, n, authority) || (authority.len == 0 && web_of(n)->in.request.minor == 0);
 }
 
 bool web_is_own_page(const struct session *n, struct slice origin) {
-    return is_same_origin(n, origin, authority_of(&n->web->in.request));
+    return is_same_origin(n, origin, authority_of(&web_of(n)->in.request));
 }
 
 static bool check_names(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     struct slice authority = authority_of(r);
     const struct slice *origin = http_header(r, "origin");
     char text[400];
@@ -122,19 +123,19 @@ static struct slice token_of_path(struct slice path) {
 
 /* Whoever looks after machines and is on this one may be let in without a token, to read numbers. */
 static bool reads_metrics_freely(const struct server *s, const struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     bool is_here = n->is_local || strncmp(n->address, "127.", 4) == 0 || strncmp(n->address, "[::1]", 5) == 0;
     return s->options.metrics_open && is_here && slice_eq(r->path, SLICE("/metrics")) &&
            http_header_count(r, "authorization") == 0;
 }
 
 static bool check_caller(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     const struct slice *given = http_header(r, "authorization"), *tenant = http_header(r, TENANT_HEADER);
     struct slice token = {0}, cookie = {0};
     struct why why = {{0}};
     enum err e = ERR_OK;
-    n->web->cookie = (struct cookie){0};
+    web_of(n)->cookie = (struct cookie){0};
     n->state = SESSION_NEW; /* whoever it was before */
     n->who = (struct caller){0};
     n->job = (struct attempt_effect){0};
@@ -188,12 +189,12 @@ bool web_is_json(const struct http_request *r) {
 }
 
 static bool check_route(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     struct api_match m;
     struct why why = {{0}};
     char text[200], allow[64];
-    arena_reset(&s->webs.arena);
-    enum err e = api_find(r, &s->webs.arena, &m, &why);
+    arena_reset(&webs_of(s)->arena);
+    enum err e = api_find(r, &webs_of(s)->arena, &m, &why);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
     } else if (m.verbs == 0) {
@@ -207,7 +208,7 @@ static bool check_route(struct server *s, struct session *n) {
                !web_is_json(r)) {
         web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
     } else {
-        n->web->match = m;
+        web_of(n)->match = m;
         return true;
     }
     return false;
@@ -215,7 +216,7 @@ static bool check_route(struct server *s, struct session *n) {
 
 /* What anyone may ask, so that who looks after machines needs no token. */
 static bool answer_health(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     bool alive = slice_eq(r->path, SLICE("/healthz")), ready = slice_eq(r->path, SLICE("/readyz"));
     char allow[64];
     if (!alive && !ready) return false;
@@ -230,22 +231,22 @@ static bool answer_health(struct server *s, struct session *n) {
 }
 
 static bool answer_options(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     struct api_match m = {.verbs = 1u << HTTP_VERB_GET | 1u << HTTP_VERB_HEAD};
     struct why why;
     char allow[64];
     if (r->verb != HTTP_VERB_OPTIONS) return false;
-    arena_reset(&s->webs.arena);
+    arena_reset(&webs_of(s)->arena);
     bool named = !slice_eq(r->path, SLICE("*"));
     if (web_is_session(r)) {
         web_say_nothing(s, n, WEB_SESSION_VERBS);
         return true;
     }
-    if (web_is_mcp(r)) {
-        web_say_nothing(s, n, WEB_MCP_VERBS);
+    if (web_mount_of(r) != NULL) {
+        web_say_nothing(s, n, web_mount_of(r)->verbs);
         return true;
     }
-    if (named && (api_find(r, &s->webs.arena, &m, &why) != ERR_OK || m.verbs == 0))
+    if (named && (api_find(r, &webs_of(s)->arena, &m, &why) != ERR_OK || m.verbs == 0))
         web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
     else
         web_say_nothing(s, n, allow_of(m.verbs, allow));
@@ -253,7 +254,7 @@ static bool answer_options(struct server *s, struct session *n) {
 }
 
 bool web_admit(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n)) return false;
     if (web_answer_ticket(s, n) || web_answer_asset(s, n)) return false;
     if (s->draining) {
@@ -262,5 +263,6 @@ bool web_admit(struct server *s, struct session *n) {
     }
     if (web_is_session(r) && r->verb == HTTP_VERB_POST) return web_admit_login(s, n);
     if (!check_caller(s, n) || !web_check_rate(s, n)) return false;
-    return web_is_mcp(r) ? web_mcp_admit(s, n) : web_is_session(r) || check_route(s, n);
+    const struct http_mount *mount = web_mount_of(r);
+    return mount != NULL ? mount->admit(s, n) : web_is_session(r) || check_route(s, n);
 }

@@ -2,35 +2,21 @@
 #ifndef REEVE_WEB_IMPL_H
 #define REEVE_WEB_IMPL_H
 
-#include "api.h"
-#include "http_out.h"
+#include "http_dialect.h"
 #include "web.h"
 
 /* ---- web_answer.c ---- */
 
-/* A refusal: status 0 = that of the error table. `field` and `allow` may be NULL. Ends the request. */
-void web_say_error(struct server *s, struct session *n, enum err e, uint16_t status, const char *text,
-                   const char *field, const char *allow);
-/* {"status": word} */
-void web_say_status(struct server *s, struct session *n, uint16_t status, const char *word, const char *note);
-void web_say_nothing(struct server *s, struct session *n, const char *allow); /* 204 */
 void web_say_continue(struct server *s, struct session *n);
-/* Into webs.out; what the connection has a say in is filled in. */
-void web_put_head(struct server *s, struct session *n, struct http_head *h);
-
-/* A refusal that says when to come again. */
-void web_say_wait(struct server *s, struct session *n, uint32_t wait_ms, const char *text);
-/* An answer of one's own: what is written goes out with this head, whose type and length are filled in. */
-struct json web_json(struct server *s);
-void web_send_json(struct server *s, struct session *n, struct http_head *h);
-/* What is in webs.json, of that type, as the answer. Ends the request. */
-void web_say_body(struct server *s, struct session *n, const struct api_said *said, const char *type);
+/* As dialect_ops.make and made. */
+bool web_make(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message,
+              struct slice *ret);
+void web_made(struct server *s, struct session *n, uint32_t request, struct slice made);
 
 /* ---- web_gate.c ---- */
 
 /* Whether the head may go on to be a request; else it was answered. */
 bool web_admit(struct server *s, struct session *n);
-bool web_is_json(const struct http_request *r); /* its body, by its type */
 
 /* ---- web_session.c ---- */
 
@@ -67,29 +53,16 @@ bool web_is_upload(const struct http_request *r);
 bool web_upload_begin(struct server *s, struct session *n);
 void web_upload_more(struct server *s, struct session *n);
 
-/* ---- web_mcp.c: the Model Context Protocol at /mcp ---- */
+/* ---- web_stream.c ---- */
 
-#define WEB_MCP_VERBS "POST, OPTIONS"
-void web_mcp_init(struct server *s);
-void web_mcp_fini(struct server *s);
-bool web_is_mcp(const struct http_request *r);
-bool web_mcp_admit(struct server *s, struct session *n); /* as web_admit, for a caller that is known */
-void web_mcp_serve(struct server *s, struct session *n);
-void web_mcp_answer(struct server *s, struct session *n, uint8_t op, const void *const *parts, uint32_t count);
-void web_mcp_close(struct server *s, struct session *n); /* the connection is gone; fine when nothing is under way */
-
-/* The name that the request calls us by is one of ours; a page that sends it came from here. */
-bool web_knows_host(const struct server *s, const struct session *n);
-bool web_is_own_page(const struct session *n, struct slice origin);
+bool web_stream_is_watch(const struct web *w); /* of messages, one after the other, in place of events */
+void web_stream_tell(struct server *s, struct session *n, enum wire_op op, const void *message); /* one; begins it */
+void web_stream_end_session(struct server *s, const struct cookie *c); /* all that came in by this cookie */
+void web_stream_received(struct server *s, struct session *n, struct slice bytes);
 
 /* ---- web.c ---- */
 
-/* The message that a request means, as a frame into its lane. */
-void web_give(struct server *s, struct session *n, uint8_t op, const void *message);
-
-int64_t web_now(const struct server *s);                 /* monotonic; passes may lie far apart */
-void web_goodbye(struct server *s, struct session *n);  /* the server is stopping */
-void web_finished(struct server *s, struct session *n); /* its answer is out */
+const struct http_mount *web_mount_of(const struct http_request *r); /* NULL = its path is of our own face */
 void web_deadline(struct server *s, struct web *w, int64_t at_ms); /* TIME_NEVER = none */
 
 #endif

@@ -5,14 +5,15 @@
 #include "authenticate.h"
 #include "cookie.h"
 #include "hash.h"
+#include "http_dialect.h"
 #include "json_tree.h"
 #include "panic.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 #include "session_revocation.h"
 #include "uri.h"
 #include "web_impl.h"
-#include "web_stream.h"
 
 #define PATH API_PREFIX "/session"
 #define LOGIN_PATH "/login"
@@ -22,21 +23,21 @@
 #define COOKIE_LINE_BYTES (COOKIE_BYTES + 128u)
 
 void web_session_init(struct server *s) {
-    struct logins *l = &s->logins;
+    struct logins *l = logins_of(s);
     int64_t rate = s->limits->http_rate;
     rate_init(&l->failures, FAILURE_NS, s->limits->login_failures);
     rate_init(&l->requests, rate < NS_PER_S ? NS_PER_S / rate : 1, s->limits->http_burst);
 }
 
 void web_session_fini(struct server *s) {
-    rate_fini(&s->logins.failures);
-    rate_fini(&s->logins.requests);
+    rate_fini(&logins_of(s)->failures);
+    rate_fini(&logins_of(s)->requests);
 }
 
 /* ---- how often ---- */
 
 static void say_wait(struct server *s, struct session *n, int64_t wait_ms, const char *text) {
-    s->logins.limited_count++;
+    logins_of(s)->limited_count++;
     web_say_wait(s, n, (uint32_t)wait_ms, text);
 }
 
@@ -47,14 +48,14 @@ static uint64_t address_key(const struct session *n) {
 }
 
 static bool may_try(struct server *s, struct session *n) {
-    int64_t wait = rate_wait(&s->logins.failures, address_key(n), web_now(s));
+    int64_t wait = rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
     if (wait > 0) say_wait(s, n, wait, "too many logins from this address have failed (login_failures)");
     return wait == 0;
 }
 
 static void failed(struct server *s, struct session *n, const char *text) {
-    s->logins.failed_count++;
-    (void)rate_take(&s->logins.failures, address_key(n), web_now(s));
+    logins_of(s)->failed_count++;
+    (void)rate_take(&logins_of(s)->failures, address_key(n), web_now(s));
     server_log(s, SERVER_WARN, "login", "%s: %s", n->address, text);
 }
 
@@ -62,7 +63,7 @@ bool web_check_rate(struct server *s, struct session *n) {
     const struct caller *c = &n->who;
     uint64_t key =
         hash64(c->name, strlen(c->name), hash64(c->id, strlen(c->id), hash64(c->tenant, strlen(c->tenant), 2)));
-    int64_t wait = rate_take(&s->logins.requests, key, web_now(s));
+    int64_t wait = rate_take(&logins_of(s)->requests, key, web_now(s));
     if (wait > 0) say_wait(s, n, wait, "too many requests in too short a time (http_rate)");
     return wait == 0;
 }
@@ -75,8 +76,8 @@ static wall_time wall_now(const struct server *s) {
 
 enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text, struct slice tenant,
                           struct why *why) {
-    const struct http_request *r = &n->web->in.request;
-    struct cookie *c = &n->web->cookie;
+    const struct http_request *r = &web_of(n)->in.request;
+    struct cookie *c = &web_of(n)->cookie;
     enum err e = cookie_check(&s->auth, text, r, wall_now(s), c, why);
     if (e == ERR_OK) e = authenticate_cookie(s, n, c->who, tenant, why);
     if (e == ERR_OK && http_header_count(r, "upgrade") > 0 && http_header_count(r, "origin") == 0)
@@ -89,10 +90,10 @@ enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text
 static void cookie_line(const struct server *s, const struct session *n, const char *value, int64_t seconds,
                         char ret[COOKIE_LINE_BYTES]) {
     struct slice url = bytes_slice(s->reached_at);
-    const struct slice *host = http_header(&n->web->in.request, "host");
+    const struct slice *host = http_header(&web_of(n)->in.request, "host");
     char name[COOKIE_NAME_BYTES];
     bool secure = n->is_tls;
-    cookie_name(&n->web->in.request, name);
+    cookie_name(&web_of(n)->in.request, name);
     if (!secure && host != NULL && url.len == host->len + 8 && memcmp(url.ptr, "https://", 8) == 0)
         secure = memcmp(url.ptr + 8, host->ptr, host->len) == 0;
     snprintf(ret, COOKIE_LINE_BYTES, "%s=%s; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s", name, value,
@@ -101,7 +102,7 @@ static void cookie_line(const struct server *s, const struct session *n, const c
 
 /* n->who is in; from now on by this cookie. */
 static void open_session(struct server *s, struct session *n, const char *who, char ret_line[COOKIE_LINE_BYTES]) {
-    struct cookie *c = &n->web->cookie;
+    struct cookie *c = &web_of(n)->cookie;
     char value[COOKIE_BYTES];
     int64_t now = wall_now(s).ms, until = now + s->limits->session_ms;
     *c = (struct cookie){.number = s->world.clock->random(s->world.clock)};
@@ -110,7 +111,7 @@ static void open_session(struct server *s, struct session *n, const char *who, c
     cookie_make(&s->auth, c, value);
     cookie_line(s, n, value, (c->expires_ms - now) / 1000, ret_line);
     n->state = SESSION_OPEN;
-    s->logins.count++;
+    logins_of(s)->count++;
     server_log(s, SERVER_INFO, "login", "%s came in as %s", n->address, n->who.name);
 }
 
@@ -121,7 +122,7 @@ bool web_is_session(const struct http_request *r) {
 }
 
 bool web_admit_login(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     const struct slice *length = http_header(r, "content-length");
     uint64_t bytes = 0;
     for (size_t i = 0; length != NULL && i < length->len && bytes <= LOGIN_BYTES_MAX; i++)
@@ -142,7 +143,7 @@ bool web_admit_login(struct server *s, struct session *n) {
 
 /* `csrf` is for who has just logged in: a copy of the cookie must not be able to ask for it. */
 static void put_session(const struct server *s, const struct session *n, bool is_new, struct json *j) {
-    const struct cookie *c = &n->web->cookie;
+    const struct cookie *c = &web_of(n)->cookie;
     char csrf[COOKIE_CSRF_BYTES];
     bool has_cookie = c->who[0] != 0;
     json_object(j);
@@ -174,8 +175,8 @@ static void say_session(struct server *s, struct session *n, const char *cookie)
 
 static enum err token_of(struct server *s, const struct http_request *r, struct slice *ret, struct why *why) {
     const struct json_node *root = NULL;
-    arena_reset(&s->webs.arena);
-    enum err e = json_tree_read(r->body, s->limits, &s->webs.arena, &root, why);
+    arena_reset(&webs_of(s)->arena);
+    enum err e = json_tree_read(r->body, s->limits, &webs_of(s)->arena, &root, why);
     if (e != ERR_OK) return e;
     const struct json_node *token = json_tree_get(root, SLICE("token"));
     if (token == NULL || token->kind != JSON_TEXT || root->count != 1)
@@ -188,7 +189,7 @@ static void login(struct server *s, struct session *n) {
     char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES];
     struct slice token;
     struct why why = {{0}};
-    enum err e = token_of(s, &n->web->in.request, &token, &why);
+    enum err e = token_of(s, &web_of(n)->in.request, &token, &why);
     if (e == ERR_OK) {
         e = authenticate_login(s, n, token, &why);
         if (e == ERR_UNAUTHENTICATED) failed(s, n, why.text);
@@ -207,21 +208,21 @@ static void logout(struct server *s, struct session *n) {
     char line[COOKIE_LINE_BYTES];
     struct why why = {{0}};
     enum err e = ERR_OK;
-    if (n->web->cookie.who[0] != 0) e = session_revocation_add(&s->auth, &n->web->cookie, wall_now(s), &why);
+    if (web_of(n)->cookie.who[0] != 0) e = session_revocation_add(&s->auth, &web_of(n)->cookie, wall_now(s), &why);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
         return;
     }
-    if (n->web->cookie.who[0] != 0) web_stream_end_session(s, &n->web->cookie);
+    if (web_of(n)->cookie.who[0] != 0) web_stream_end_session(s, &web_of(n)->cookie);
     cookie_line(s, n, "", 0, line);
     struct http_head h = {.status = 204, .length = HTTP_NO_BODY, .cookie = line};
     web_put_head(s, n, &h);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     web_finished(s, n);
 }
 
 void web_serve_session(struct server *s, struct session *n) {
-    enum http_verb verb = n->web->in.request.verb;
+    enum http_verb verb = web_of(n)->in.request.verb;
     if (verb == HTTP_VERB_POST)
         login(s, n);
     else if (verb == HTTP_VERB_DELETE)
@@ -248,9 +249,9 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     struct slice ticket;
     struct why why = {{0}};
     char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
-    if (!ticket_of(&n->web->in.request, &ticket)) return false;
+    if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
     enum err e = ERR_OK;
-    bool is_good = login_ticket_use(&s->logins.tickets, &s->auth, ticket, web_now(s), who);
+    bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
     if (!is_good && !may_try(s, n))
         return true; /* a good link opens also where others have failed: it cannot be guessed */
     if (!is_good)
@@ -263,11 +264,11 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     }
     open_session(s, n, who, line);
     /* Behind "#": only the page itself sees it (console/src/api/session.ts). */
-    cookie_csrf(&s->auth, &n->web->cookie, csrf);
+    cookie_csrf(&s->auth, &web_of(n)->cookie, csrf);
     snprintf(location, sizeof location, "/#csrf=%s", csrf);
     struct http_head h = {.status = 303, .length = 0, .location = location, .cookie = line};
     web_put_head(s, n, &h);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     web_finished(s, n);
     return true;
 }
@@ -279,7 +280,7 @@ void req_login_new(struct server *s, struct request *r) {
                       "a link is for who comes with a token or by the Unix socket");
         return;
     }
-    login_ticket_make(&s->logins.tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
+    login_ticket_make(&logins_of(s)->tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
     struct slice base = bytes_slice(s->reached_at);
     if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
     struct wire_login_link got = {.lsn = engine_durable_lsn(server_shard(s)->engine),

@@ -1,9 +1,10 @@
-/* web_stream.c: see web_stream.h. */
-#include "web_stream.h"
-
-#include "event_blocks.h"
+/* web_stream.c: a connection of HTTP that has become a stream of events (subscribers.h): the handshake of WebSocket or
+ * the head of server-sent events, what a client sends on a WebSocket, and ends. Nothing here ends the session itself:
+ * whoever sends may walk a list that the end would change; web_step does. */
+#include "event_stream.h"
 #include "http_out.h"
 #include "panic.h"
+#include "server_impl.h"
 #include "session.h"
 #include "web_impl.h"
 
@@ -36,7 +37,7 @@ static const char *check_upgrade(const struct http_request *r) {
 }
 
 bool web_stream_check(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     const struct http_request *r = &w->in.request;
     bool upgrades = names(http_header(r, "upgrade"), "websocket");
     const char *why = upgrades ? check_upgrade(r) : NULL;
@@ -51,8 +52,8 @@ bool web_stream_check(struct server *s, struct session *n) {
     return false;
 }
 
-enum event_form web_stream_form(const struct session *n) {
-    return n->web->stream == WEB_STREAM_SOCKET ? EVENT_FORM_WEBSOCKET : EVENT_FORM_SSE;
+static enum event_form form_of(const struct session *n) {
+    return web_of(n)->stream == WEB_STREAM_SOCKET ? EVENT_FORM_WEBSOCKET : EVENT_FORM_SSE;
 }
 
 static void put_switch(struct server *s, const struct web *w) {
@@ -63,26 +64,26 @@ static void put_switch(struct server *s, const struct web *w) {
     websocket_accept(sha1, accept);
     /* A browser that offers protocols wants one of them to be chosen. */
     bool chosen = names(http_header(&w->in.request, "sec-websocket-protocol"), COOKIE_PROTOCOL);
-    buf_printf(&s->webs.out,
+    buf_printf(&webs_of(s)->out,
                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                "Sec-WebSocket-Accept: %s\r\n%s\r\n",
                accept, chosen ? "Sec-WebSocket-Protocol: " COOKIE_PROTOCOL "\r\n" : "");
 }
 
 void web_stream_begin(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     /* The end of the stream is the end of the connection: so its bytes are the same for everyone, without chunks. */
     struct http_head head = {.status = 200,
                              .type = "text/event-stream; charset=utf-8",
                              .length = HTTP_UNTIL_CLOSE,
                              .close = true,
                              .wall_ms = s->world.clock->wall(s->world.clock).ms};
-    buf_clear(&s->webs.out);
+    buf_clear(&webs_of(s)->out);
     if (w->stream == WEB_STREAM_SOCKET)
         put_switch(s, w);
     else
-        http_head_put(&s->webs.out, &head);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+        http_head_put(&webs_of(s)->out, &head);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     w->streaming = true;
     w->heard_ms = web_now(s);
     web_deadline(s, w, w->heard_ms + s->limits->http_idle_ms);
@@ -99,38 +100,33 @@ bool web_stream_is_watch(const struct web *w) {
     return web_stream_is_open(w) && w->match.route != NULL && w->match.route->answer == API_ANSWER_WATCH;
 }
 
-void web_stream_tell(struct server *s, struct session *n, const struct frame *f) {
-    const struct tlv_desc *d = wire_info(f->opcode)->desc;
-    struct why why;
-    if (!n->web->streaming) web_stream_begin(s, n);
-    arena_reset(&s->webs.arena);
-    void *message = arena_alloc(&s->webs.arena, d->size);
+void web_stream_tell(struct server *s, struct session *n, enum wire_op op, const void *message) {
     const void *parts[1] = {message};
-    ENSURE(wire_take(f, &s->webs.arena, message, &why) == ERR_OK);
+    if (!web_of(n)->streaming) web_stream_begin(s, n);
     struct json j = web_json(s);
-    struct wire_json_out x = {.json = &j, .arena = &s->webs.arena, .limits = s->limits};
+    struct wire_json_out x = {.json = &j, .arena = &webs_of(s)->arena, .limits = s->limits};
     json_object(&j);
-    wire_json_put(&x, d, parts, 1, NULL);
+    wire_json_put(&x, wire_info((uint8_t)op)->desc, parts, 1, NULL);
     json_object_end(&j);
-    ENSURE(!s->webs.json.full);
-    buf_clear(&s->webs.out);
-    buf_put_slice(&s->webs.out, SLICE("data: "));
-    buf_put_slice(&s->webs.out, buf_slice(&s->webs.json));
-    buf_put_slice(&s->webs.out, SLICE("\n\n"));
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    ENSURE(!webs_of(s)->json.full);
+    buf_clear(&webs_of(s)->out);
+    buf_put_slice(&webs_of(s)->out, SLICE("data: "));
+    buf_put_slice(&webs_of(s)->out, buf_slice(&webs_of(s)->json));
+    buf_put_slice(&webs_of(s)->out, SLICE("\n\n"));
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
 }
 
 /* ---- ends ---- */
 
 void web_stream_last_word(struct server *s, struct session *n, enum websocket_code code, const char *why) {
-    if (n->web->stream != WEB_STREAM_SOCKET || n->web->ending) return;
-    buf_clear(&s->webs.out);
-    websocket_close_put(&s->webs.out, (uint16_t)code, why);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    if (web_of(n)->stream != WEB_STREAM_SOCKET || web_of(n)->ending) return;
+    buf_clear(&webs_of(s)->out);
+    websocket_close_put(&webs_of(s)->out, (uint16_t)code, why);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
 }
 
 void web_stream_end(struct server *s, struct session *n, enum websocket_code code, const char *why) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     if (w->ending) return;
     web_stream_last_word(s, n, code, why);
     w->busy = w->streaming = false;
@@ -139,8 +135,8 @@ void web_stream_end(struct server *s, struct session *n, enum websocket_code cod
 }
 
 void web_stream_end_session(struct server *s, const struct cookie *c) {
-    for (uint32_t i = 1; i <= s->webs.all.high; i++) {
-        const struct web *w = pool_at(&s->webs.all, i);
+    for (uint32_t i = 1; i <= webs_of(s)->all.high; i++) {
+        const struct web *w = pool_at(&webs_of(s)->all, i);
         struct session *n = w->conn.v != 0 && web_stream_is_open(w) ? session_of(s, w->conn) : NULL;
         if (n != NULL && w->cookie.number == c->number && w->cookie.expires_ms == c->expires_ms)
             web_stream_end(s, n, WEBSOCKET_POLICY, "the session is over");
@@ -150,14 +146,14 @@ void web_stream_end_session(struct server *s, const struct cookie *c) {
 /* ---- what a client says ---- */
 
 static void pong(struct server *s, struct session *n, struct slice payload) {
-    buf_clear(&s->webs.out);
-    websocket_head_put(&s->webs.out, WEBSOCKET_PONG, payload.len);
-    buf_put_slice(&s->webs.out, payload);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    buf_clear(&webs_of(s)->out);
+    websocket_head_put(&webs_of(s)->out, WEBSOCKET_PONG, payload.len);
+    buf_put_slice(&webs_of(s)->out, payload);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
 }
 
 void web_stream_received(struct server *s, struct session *n, struct slice bytes) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     struct websocket_got got;
     w->heard_ms = web_now(s);
     if (w->stream != WEB_STREAM_SOCKET) return; /* nothing is expected, and nothing done with it */
@@ -177,7 +173,7 @@ void web_stream_received(struct server *s, struct session *n, struct slice bytes
 /* ---- time ---- */
 
 void web_stream_ping(struct server *s, struct session *n, int64_t period_ms) {
-    const struct web *w = n->web;
+    const struct web *w = web_of(n);
     int64_t now = web_now(s);
     bool socket = w->stream == WEB_STREAM_SOCKET;
     if (w->ending) return;
@@ -189,10 +185,22 @@ void web_stream_ping(struct server *s, struct session *n, int64_t period_ms) {
         web_stream_end(s, n, WEBSOCKET_POLICY, "no answer to pings");
         return;
     }
-    buf_clear(&s->webs.out);
+    buf_clear(&webs_of(s)->out);
     if (socket)
-        websocket_head_put(&s->webs.out, WEBSOCKET_PING, 0);
+        websocket_head_put(&webs_of(s)->out, WEBSOCKET_PING, 0);
     else
-        buf_put_slice(&s->webs.out, SLICE(":\n\n")); /* a comment */
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+        buf_put_slice(&webs_of(s)->out, SLICE(":\n\n")); /* a comment */
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
 }
+
+/* ---- events ---- */
+
+static bool is_ending(const struct session *n) {
+    return web_of(n)->ending;
+}
+
+static void end_well(struct server *s, struct session *n, const char *why) {
+    web_stream_end(s, n, WEBSOCKET_NORMAL, why);
+}
+
+const struct event_stream_ops web_events = {form_of, web_stream_begin, is_ending, end_well, web_stream_ping};

@@ -1,6 +1,7 @@
 /* web_upload.c: a blob as the body of a request. It goes to the blobs as it comes, so that its length costs no memory;
  * when they cannot take more the connection is not read until the disk has caught up. */
 #include "panic.h"
+#include "server_impl.h"
 #include "session.h"
 #include "upload.h"
 #include "web_impl.h"
@@ -16,13 +17,13 @@ uint64_t web_body_bytes_max(const struct http_in *in) {
 }
 
 static void give_up(struct server *s, struct session *n, enum err e, const struct why *why) {
-    upload_drop(s, n->web->upload);
-    n->web->upload = 0;
+    upload_drop(s, web_of(n)->upload);
+    web_of(n)->upload = 0;
     web_say_error(s, n, e, 0, why->text, NULL, NULL);
 }
 
 bool web_upload_begin(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     struct why why = {{0}};
     enum err e = ERR_OK;
     if (w->in.request.query.len > 0) e = why_set(&why, ERR_INVALID, "a query has no meaning here");
@@ -32,7 +33,7 @@ bool web_upload_begin(struct server *s, struct session *n) {
 }
 
 void web_upload_more(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     struct why why = {{0}};
     struct buf *body = &w->in.body;
     enum err e = body->len > 0 ? upload_part(s, w->upload, buf_slice(body), &why) : ERR_OK;
@@ -41,7 +42,7 @@ void web_upload_more(struct server *s, struct session *n) {
         w->in.request.body = (struct slice){0};
     }
     if (e == ERR_OK && w->in.state == HTTP_IN_WHOLE) {
-        w->request = w->request == UINT32_MAX ? 1 : w->request + 1;
+        (void)web_request_next(w);
         w->busy = true; /* the answer may come at once */
         uint64_t number = w->upload;
         e = upload_end(s, number, w->request, true, &why);
@@ -53,8 +54,8 @@ void web_upload_more(struct server *s, struct session *n) {
 }
 
 void web_unstick(struct server *s) {
-    for (uint32_t i = 1; i <= s->webs.all.high; i++) {
-        const struct web *w = pool_at(&s->webs.all, i);
+    for (uint32_t i = 1; i <= webs_of(s)->all.high; i++) {
+        const struct web *w = pool_at(&webs_of(s)->all, i);
         if (w->conn.v != 0 && w->stuck) *(conn_id *)vec_push(&s->webs.ready) = w->conn;
     }
 }

@@ -7,11 +7,14 @@
  * wants to hear of progress, and can, gets events, the last of which is the answer. */
 #include <stdio.h>
 
+#include "http_dialect.h"
 #include "mcp.h"
+#include "route.h"
+#include "server_impl.h"
 #include "session.h"
-#include "web_impl.h"
+#include "web_mcp.h"
 
-#define PATH "/mcp"
+#define VERBS "POST, OPTIONS"
 #define SESSION_HEADER "mcp-session-id"
 #define REVISION_HEADER "mcp-protocol-version"
 #define SESSION_BYTES 129u
@@ -26,28 +29,16 @@ struct mcp_guest { /* a request of an agent that is being served */
     struct mcp_exchange x;
 };
 
-void web_mcp_init(struct server *s) {
-    pool_init(&s->webs.mcps, sizeof(struct mcp_guest), GUESTS_MAX);
-}
-
-void web_mcp_fini(struct server *s) {
-    pool_fini(&s->webs.mcps);
-}
-
-bool web_is_mcp(const struct http_request *r) {
-    return slice_eq(r->path, SLICE(PATH));
-}
-
 static struct mcp_guest *guest_of(struct server *s, const struct session *n) {
-    return n->web->mcp != 0 ? pool_at(&s->webs.mcps, n->web->mcp) : NULL;
+    return pool_at(&webs_of(s)->exchanges, web_of(n)->exchange);
 }
 
-void web_mcp_close(struct server *s, struct session *n) {
+static void closed(struct server *s, struct session *n) {
     struct mcp_guest *g = guest_of(s, n);
-    if (g == NULL) return;
     mcp_end(&g->x);
-    pool_free(&s->webs.mcps, n->web->mcp);
-    n->web->mcp = 0;
+    pool_free(&webs_of(s)->exchanges, web_of(n)->exchange);
+    web_of(n)->exchange = 0;
+    web_of(n)->mount = NULL;
 }
 
 /* ---- heads ---- */
@@ -68,12 +59,12 @@ static bool revision_of(const struct http_request *r, enum mcp_revision *ret) {
     return given == NULL ? http_header_count(r, REVISION_HEADER) == 0 : mcp_revision_of(*given, ret);
 }
 
-bool web_mcp_admit(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+static bool admit(struct server *s, struct session *n) {
+    const struct http_request *r = &web_of(n)->in.request;
     enum mcp_revision ignored;
     if (r->verb != HTTP_VERB_POST)
         web_say_error(s, n, ERR_UNSUPPORTED, 405, "agents POST their messages here; there is no stream to open", NULL,
-                      WEB_MCP_VERBS);
+                      VERBS);
     else if (!web_is_json(r))
         web_say_error(s, n, ERR_UNSUPPORTED, 415, "messages are sent as content-type: application/json", NULL, NULL);
     else if (!accepts_json(r))
@@ -91,36 +82,36 @@ bool web_mcp_admit(struct server *s, struct session *n) {
 static void send(struct server *s, struct session *n, struct http_head *h, const char *session, struct slice body) {
     web_put_head(s, n, h);
     if (session != NULL) {
-        buf_cut(&s->webs.out, s->webs.out.len - 2);
-        buf_printf(&s->webs.out, "Mcp-Session-Id: %s\r\n\r\n", session);
+        buf_cut(&webs_of(s)->out, webs_of(s)->out.len - 2);
+        buf_printf(&webs_of(s)->out, "Mcp-Session-Id: %s\r\n\r\n", session);
     }
-    buf_put_slice(&s->webs.out, body);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    buf_put_slice(&webs_of(s)->out, body);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
 }
 
 /* One message as an event, behind a head that was or is sent. */
 static void send_event(struct server *s, struct session *n, struct slice message, bool is_last) {
     struct http_head h = {.status = 200, .type = "text/event-stream", .length = HTTP_CHUNKED};
     struct buf event;
-    buf_clear(&s->webs.out);
-    if (!n->web->streaming) web_put_head(s, n, &h);
-    n->web->streaming = true;
+    buf_clear(&webs_of(s)->out);
+    if (!web_of(n)->streaming) web_put_head(s, n, &h);
+    web_of(n)->streaming = true;
     buf_init(&event, message.len + 64);
     buf_printf(&event, "event: message\ndata: ");
     buf_put_slice(&event, message);
     buf_printf(&event, "\n\n");
-    http_chunk_put(&s->webs.out, buf_slice(&event));
+    http_chunk_put(&webs_of(s)->out, buf_slice(&event));
     buf_fini(&event);
-    if (is_last) http_chunk_last(&s->webs.out);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
+    if (is_last) http_chunk_last(&webs_of(s)->out);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
 }
 
 static void finish(struct server *s, struct session *n) {
     struct mcp_guest *g = guest_of(s, n);
     struct slice said = mcp_said(&g->x);
-    if (n->web->streaming) {
+    if (web_of(n)->streaming) {
         send_event(s, n, said, true);
-        web_mcp_close(s, n);
+        closed(s, n);
         web_finished(s, n);
         return;
     }
@@ -130,7 +121,7 @@ static void finish(struct server *s, struct session *n) {
     snprintf(session, sizeof session, "%016llx%016llx", (unsigned long long)s->world.clock->random(s->world.clock),
              (unsigned long long)s->world.clock->random(s->world.clock));
     send(s, n, &h, g->x.was_initialize ? session : NULL, said);
-    web_mcp_close(s, n);
+    closed(s, n);
     web_finished(s, n);
 }
 
@@ -139,14 +130,21 @@ static void advance(struct server *s, struct session *n) {
     const struct mcp_guest *g = guest_of(s, n);
     uint8_t op = 0;
     const void *message = mcp_asks(&g->x, &op);
-    buf_clear(&n->web->held);
+    buf_clear(&web_of(n)->held);
     if (message != NULL)
-        web_give(s, n, op, message);
+        web_give(s, n, op);
     else
         finish(s, n);
 }
 
-void web_mcp_answer(struct server *s, struct session *n, uint8_t op, const void *const *parts, uint32_t count) {
+/* The message lies in the exchange until it is answered. */
+static bool decode(struct server *s, struct request *r) {
+    uint8_t op = 0;
+    r->message = mcp_asks(&guest_of(s, r->session)->x, &op);
+    return r->message != NULL;
+}
+
+static void answer(struct server *s, struct session *n, uint8_t op, const void *const *parts, uint32_t count) {
     struct mcp_guest *g = guest_of(s, n);
     g->world.wall_ms = s->world.clock->wall(s->world.clock).ms;
     mcp_hear(&g->x, op, parts, count);
@@ -173,22 +171,21 @@ static bool is_same_caller(const struct session *a, const struct session *b) {
 
 /* The request that brought the call is answered with nothing; what it waits for is stopped, and nobody hears of it. */
 static void call_off(struct server *s, struct session *n) {
-    struct web *w = n->web;
+    struct web *w = web_of(n);
     struct wire_stop stop = {.request = w->request};
     struct http_head h = {.status = 202};
     if (w->streaming) {
-        buf_clear(&s->webs.out);
-        http_chunk_last(&s->webs.out);
-        session_send_raw(s, n, buf_slice(&s->webs.out));
+        buf_clear(&webs_of(s)->out);
+        http_chunk_last(&webs_of(s)->out);
+        session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     } else {
         send(s, n, &h, NULL, (struct slice){0});
     }
-    web_mcp_close(s, n);
+    closed(s, n);
     web_finished(s, n);
-    buf_clear(&s->webs.out);
-    tlv_encode(&wire_stop_desc, &stop, &s->webs.out);
-    struct frame f = {.opcode = WIRE_STOP, .request = ++w->request, .body = buf_slice(&s->webs.out)};
-    session_enqueue(s, n, &f);
+    buf_clear(&webs_of(s)->out);
+    tlv_encode(&wire_stop_desc, &stop, &webs_of(s)->out);
+    session_enqueue(s, n, WIRE_STOP, web_request_next(w), buf_slice(&webs_of(s)->out));
 }
 
 static void cancelled(void *ctx, struct slice id) {
@@ -196,8 +193,8 @@ static void cancelled(void *ctx, struct slice id) {
     struct server *s = by->s;
     const struct session *caller = session_of(s, by->conn);
     if (by->session[0] == 0) return; /* ids of calls are those of a session */
-    for (uint32_t i = 1; i <= s->webs.mcps.high; i++) {
-        const struct mcp_guest *g = pool_at(&s->webs.mcps, i);
+    for (uint32_t i = 1; i <= webs_of(s)->exchanges.high; i++) {
+        const struct mcp_guest *g = pool_at(&webs_of(s)->exchanges, i);
         if (g->conn.v == 0 || g == by || strcmp(g->session, by->session) != 0 || !g->x.is_calling) continue;
         struct session *n = session_of(s, g->conn);
         if (!slice_eq(g->x.id, id) || n == NULL || !is_same_caller(n, caller)) continue;
@@ -206,18 +203,19 @@ static void cancelled(void *ctx, struct slice id) {
     }
 }
 
-void web_mcp_serve(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+static void serve(struct server *s, struct session *n) {
+    const struct http_request *r = &web_of(n)->in.request;
     const struct slice *session = http_header(r, SESSION_HEADER);
-    uint32_t index = pool_alloc(&s->webs.mcps);
+    uint32_t index = pool_alloc(&webs_of(s)->exchanges);
     if (index == 0) {
         web_say_wait(s, n, 1000, "too many calls of agents at once");
         return;
     }
-    struct mcp_guest *g = pool_at(&s->webs.mcps, index);
+    struct mcp_guest *g = pool_at(&webs_of(s)->exchanges, index);
     g->conn = n->conn;
     g->s = s;
-    n->web->mcp = index;
+    web_of(n)->mount = &mcp_mount;
+    web_of(n)->exchange = index;
     if (session != NULL && session->len < SESSION_BYTES) memcpy(g->session, session->ptr, session->len);
     (void)revision_of(r, &g->revision);
     g->world = (struct mcp_world){.ctx = g,
@@ -231,3 +229,13 @@ void web_mcp_serve(struct server *s, struct session *n) {
     mcp_begin(&g->x, &g->world, &g->revision, r->body);
     advance(s, n);
 }
+
+const struct http_mount mcp_mount = {.path = "/mcp",
+                                     .verbs = VERBS,
+                                     .exchange_bytes = sizeof(struct mcp_guest),
+                                     .exchanges_max = GUESTS_MAX,
+                                     .admit = admit,
+                                     .serve = serve,
+                                     .decode = decode,
+                                     .answer = answer,
+                                     .closed = closed};

@@ -5,9 +5,10 @@
 
 #include "authenticate.h"
 #include "hash.h"
+#include "http_dialect.h"
 #include "requests.h"
+#include "server_impl.h"
 #include "session.h"
-#include "web_impl.h"
 
 static void refuse(struct server *s, struct session *n, uint16_t status, enum err e, const char *text) {
     web_say_error(s, n, e, status, text, NULL, NULL);
@@ -27,7 +28,7 @@ static bool is_listed(struct slice origin, const char *origins) {
 }
 
 const struct slice *orion_origin(const struct server *s, const struct session *n) {
-    const struct slice *origin = http_header(&n->web->in.request, "origin");
+    const struct slice *origin = http_header(&web_of(n)->in.request, "origin");
     if (origin == NULL) return NULL;
     return web_is_own_page(n, *origin) || is_listed(*origin, s->options.orion->origins) ? origin : NULL;
 }
@@ -37,7 +38,7 @@ static bool check_page(struct server *s, struct session *n) {
         refuse(s, n, 421, ERR_INVALID, "this server is not called that here: http_hosts names what it may be called");
         return false;
     }
-    if (http_header_count(&n->web->in.request, "origin") == 0 || orion_origin(s, n) != NULL) return true;
+    if (http_header_count(&web_of(n)->in.request, "origin") == 0 || orion_origin(s, n) != NULL) return true;
     refuse(s, n, 0, ERR_FORBIDDEN,
            "pages of this origin may not talk to this server: --cors-origin names those that may");
     return false;
@@ -90,7 +91,7 @@ static bool may_be_guest(const struct server *s, const struct session *n) {
 }
 
 static bool check_caller(struct server *s, struct session *n, enum orion_call call) {
-    struct slice token = token_of(&n->web->in.request);
+    struct slice token = token_of(&web_of(n)->in.request);
     struct why why = {{0}};
     enum err e = ERR_OK;
     n->state = SESSION_NEW;
@@ -116,7 +117,7 @@ static bool check_caller(struct server *s, struct session *n, enum orion_call ca
 /* ---- how often ---- */
 
 static struct orion_bucket *bucket_of(struct server *s, const char *address, size_t len) {
-    struct orion_bucket *b = &s->orion.buckets[hash64(address, len, 0) % ORION_BUCKETS];
+    struct orion_bucket *b = &orion_of(s)->buckets[hash64(address, len, 0) % ORION_BUCKETS];
     if (strlen(b->address) == len && memcmp(b->address, address, len) == 0) return b;
     /* Another one's place: who is turned out had it least to fear, and a full bucket is what a newcomer gets. */
     *b = (struct orion_bucket){.at_ms = web_now(s), .level_milli = s->limits->orion_burst * 1000};
@@ -156,7 +157,7 @@ static bool answer_health(struct server *s, struct session *n, enum orion_call c
 }
 
 static bool check_call(struct server *s, struct session *n, enum orion_call call) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     const struct slice *key = http_header(r, "idempotency-key");
     if (is_admin(call) && token_of(r).len == 0) {
         refuse(s, n, 0, ERR_UNAUTHENTICATED, "admin demo token required");
@@ -182,7 +183,7 @@ static bool check_call(struct server *s, struct session *n, enum orion_call call
 }
 
 bool orion_admit(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     bool fits = false;
     enum orion_call call = orion_find(r, &fits);
     if (!check_page(s, n)) return false;
@@ -203,6 +204,6 @@ bool orion_admit(struct server *s, struct session *n) {
         refuse(s, n, 503, ERR_BUSY, "scheduler is offline or recovering");
         return false;
     }
-    n->web->orion = (uint8_t)call;
+    web_of(n)->call = (uint8_t)call;
     return check_call(s, n, call);
 }

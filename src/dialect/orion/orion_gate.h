@@ -2,6 +2,7 @@
 #ifndef REEVE_ORION_GATE_H
 #define REEVE_ORION_GATE_H
 
+#include "orion_session.h"
 #include "server_impl.h"
 
 /* Of the page that sends the request, when it may; else NULL. */

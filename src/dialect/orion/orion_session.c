@@ -1,36 +1,39 @@
 /* orion_session.c: requests in, answers out. See orion_session.h. */
 #include "orion_session.h"
 
+#include "http_dialect.h"
+#include "lane.h"
 #include "orion_gate.h"
+#include "requests.h"
+#include "route.h"
+#include "server_impl.h"
 #include "session.h"
-#include "web_impl.h"
 
 /* ---- life ---- */
 
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
-    struct server *s = ctx;
-    s->handler.opened(ctx, conn, peer);
-    struct session *n = session_of(s, conn);
-    if (n != NULL) n->is_orion = true;
+    (void)session_open(ctx, conn, peer, &orion_dialect);
 }
 
 void orion_init(struct server *s) {
+    s->orion.own = ARENA_NEW(&s->birth, struct orion);
     s->orion.handler = s->handler;
     s->orion.handler.opened = opened;
-    s->orion.opened_ms = s->world.clock->mono(s->world.clock).ms;
-    vec_init(&s->orion.flows, sizeof(struct orion_dag));
+    orion_of(s)->opened_ms = s->world.clock->mono(s->world.clock).ms;
+    vec_init(&orion_of(s)->flows, sizeof(struct orion_dag));
     orion_stream_init(s);
 }
 
 void orion_fini(struct server *s) {
-    vec_fini(&s->orion.flows);
+    vec_fini(&orion_of(s)->flows);
     orion_stream_fini(s);
 }
 
 /* ---- requests ---- */
 
-static void serve_dag(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+static bool decode_dag(struct server *s, struct request *r) {
+    struct session *n = r->session;
+    const struct http_request *http = &web_of(n)->in.request;
     const struct limits *l = s->limits;
     struct orion_rules rules = {.tasks_max = (uint32_t)l->orion_tasks_max,
                                 .dependencies_max = (uint32_t)l->orion_dependencies_max,
@@ -39,32 +42,44 @@ static void serve_dag(struct server *s, struct session *n) {
                                 .work_ms_least = s->options.orion->work_ms_least,
                                 .work_ms_most = s->options.orion->work_ms_most};
     struct why why = {{0}};
-    struct wire_flow flow;
-    arena_reset(&s->webs.arena);
-    enum err e = orion_flow(r->body, *http_header(r, "idempotency-key"), &rules, l, &s->webs.arena, &flow, &why);
+    struct wire_flow *flow = ARENA_NEW(r->arena, struct wire_flow);
+    struct wire_submit *submit = ARENA_NEW(r->arena, struct wire_submit);
+    enum err e = orion_flow(http->body, *http_header(http, "idempotency-key"), &rules, l, r->arena, flow, &why);
     if (e != ERR_OK) {
         web_say_error(s, n, e, 400, why.text, NULL, NULL);
-        return;
+        return false;
     }
-    struct wire_submit submit = {.flows = {&flow, 1}};
-    web_give(s, n, WIRE_SUBMIT, &submit);
+    *submit = (struct wire_submit){.flows = {flow, 1}};
+    r->message = submit;
+    return true;
 }
 
-static void serve_view(struct server *s, struct session *n, enum wire_orion_what what) {
-    struct wire_orion_get get = {.what = (uint8_t)what};
-    web_give(s, n, WIRE_ORION_GET, &get);
+static bool decode(struct server *s, const struct lane_entry *e, struct request *r) {
+    enum orion_call call = (enum orion_call)web_of(r->session)->call;
+    (void)e;
+    if (call == ORION_DAG) return decode_dag(s, r);
+    if (call == ORION_CRASH) {
+        struct wire_playground_do *kill = ARENA_NEW(r->arena, struct wire_playground_do);
+        kill->what = WIRE_PLUG_KILL;
+        r->message = kill;
+        return true;
+    }
+    struct wire_orion_get *get = ARENA_NEW(r->arena, struct wire_orion_get);
+    get->what = call == ORION_STATE ? WIRE_ORION_TASKS : call == ORION_DAGS ? WIRE_ORION_DAGS : WIRE_ORION_NUMBERS;
+    r->message = get;
+    return true;
 }
 
-void orion_serve(struct server *s, struct session *n) {
-    switch ((enum orion_call)n->web->orion) {
-    case ORION_DAG: serve_dag(s, n); return;
+static void serve(struct server *s, struct session *n) {
+    switch ((enum orion_call)web_of(n)->call) {
+    case ORION_DAG: web_give(s, n, WIRE_SUBMIT); return;
     case ORION_STATUS:
     case ORION_LIVE:
     case ORION_ADMIN:
-    case ORION_METRICS: serve_view(s, n, WIRE_ORION_NUMBERS); return;
-    case ORION_STATE: serve_view(s, n, WIRE_ORION_TASKS); return;
-    case ORION_DAGS: serve_view(s, n, WIRE_ORION_DAGS); return;
-    case ORION_CRASH: web_give(s, n, WIRE_PLAYGROUND_DO, &(struct wire_playground_do){.what = WIRE_PLUG_KILL}); return;
+    case ORION_METRICS:
+    case ORION_STATE:
+    case ORION_DAGS: web_give(s, n, WIRE_ORION_GET); return;
+    case ORION_CRASH: web_give(s, n, WIRE_PLAYGROUND_DO); return;
     case ORION_RECOVER: web_say_error(s, n, ERR_STATE, 0, "scheduler is already running", NULL, NULL); return;
     case ORION_WS: orion_stream_begin(s, n); return;
     case ORION_HEALTH:
@@ -76,16 +91,18 @@ void orion_serve(struct server *s, struct session *n) {
 
 /* ---- answers ---- */
 
-void orion_head(struct server *s, struct session *n) {
+static void head(struct server *s, struct session *n) {
     const struct slice *origin = orion_origin(s, n);
     if (origin == NULL) return;
-    buf_cut(&s->webs.out, s->webs.out.len - 2);
-    orion_cors_put(&s->webs.out, *origin);
-    buf_put_slice(&s->webs.out, SLICE("\r\n"));
+    buf_cut(&webs_of(s)->out, webs_of(s)->out.len - 2);
+    orion_cors_put(&webs_of(s)->out, *origin);
+    buf_put_slice(&webs_of(s)->out, SLICE("\r\n"));
 }
 
 /* Orion knows fewer statuses: what is wrong with a request is 400, and what passes by waiting says so. */
-struct api_said orion_refusal(struct json *j, enum err e, uint16_t status, struct slice text, uint32_t retry_after_ms) {
+static struct api_said refusal(struct json *j, enum err e, uint16_t status, struct slice text, const char *field,
+                               uint32_t retry_after_ms) {
+    (void)field;
     uint16_t usual = (uint16_t)err_http_status(e);
     if (usual == 422) usual = 400;
     if (e == ERR_NO_SPACE) usual = 503;
@@ -95,14 +112,14 @@ struct api_said orion_refusal(struct json *j, enum err e, uint16_t status, struc
 
 static struct api_said answer_submitted(struct json *j, const struct wire_submitted *m) {
     const struct wire_submitted_flow *flow = m->flows.at;
-    if (flow->code.len > 0) return orion_refusal(j, api_err_of(flow->code), 0, flow->message, flow->retry_after_ms);
+    if (flow->code.len > 0) return refusal(j, api_err_of(flow->code), 0, flow->message, NULL, flow->retry_after_ms);
     orion_accepted(j, flow->flow, flow->job_count);
     return (struct api_said){.status = flow->repeated ? 200 : 201};
 }
 
 static void answer_view(struct server *s, struct json *j, enum orion_call call, const struct wire_orion *v) {
     if (call == ORION_METRICS)
-        orion_metrics(&s->webs.json, v);
+        orion_metrics(&webs_of(s)->json, v);
     else if (call == ORION_STATE)
         orion_state(j, v);
     else if (call == ORION_DAGS)
@@ -115,18 +132,18 @@ static void answer_view(struct server *s, struct json *j, enum orion_call call, 
         orion_numbers(j, v);
 }
 
-void orion_answer(struct server *s, struct session *n, uint8_t op, const void *message) {
-    enum orion_call call = (enum orion_call)n->web->orion;
+static void answer(struct server *s, struct session *n, uint8_t op, const void *message) {
+    enum orion_call call = (enum orion_call)web_of(n)->call;
     struct api_said said = {.status = 200};
     struct json j;
-    buf_clear(&s->webs.json);
-    json_init(&j, &s->webs.json);
+    buf_clear(&webs_of(s)->json);
+    json_init(&j, &webs_of(s)->json);
     if (op == WIRE_ERROR) {
         const struct wire_error *m = message;
-        said = orion_refusal(&j, api_err_of(m->code), 0, m->message, m->retry_after_ms);
+        said = refusal(&j, api_err_of(m->code), 0, m->message, NULL, m->retry_after_ms);
     } else if (op == WIRE_BUSY) {
         const struct wire_busy *m = message;
-        said = orion_refusal(&j, ERR_BUSY, s->draining ? 503 : 429, m->reason, m->retry_after_ms);
+        said = refusal(&j, ERR_BUSY, s->draining ? 503 : 429, m->reason, NULL, m->retry_after_ms);
     } else if (op == WIRE_SUBMITTED) {
         said = answer_submitted(&j, message);
     } else if (op == WIRE_ORION) {
@@ -134,8 +151,40 @@ void orion_answer(struct server *s, struct session *n, uint8_t op, const void *m
     } else {
         orion_crashed(&j, s->world.clock->wall(s->world.clock).ms);
     }
-    if (s->webs.json.full)
+    if (webs_of(s)->json.full)
         web_say_error(s, n, ERR_LIMIT, 0, "the answer is too large", NULL, NULL);
     else
         web_say_body(s, n, &said, call == ORION_METRICS && op == WIRE_ORION ? ORION_TYPE_METRICS : "application/json");
 }
+
+/* ---- the dialect ---- */
+
+static const char *listen(const struct server *s) {
+    return s->options.orion->listen;
+}
+
+static const struct http_face face = {listen, orion_admit, serve, head, refusal, answer};
+
+static bool open(struct server *s, struct session *n) {
+    return web_open(s, n, &face);
+}
+
+static const struct request_row own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_orion};
+
+const struct dialect_ops orion_dialect = {.name = "HTTP",
+                                          .first = SNIFF_BIT(SNIFF_HTTP),
+                                          .misfits = HTTP_MISFITS,
+                                          .open = open,
+                                          .closed = web_closed,
+                                          .received = web_received,
+                                          .decode = decode,
+                                          .tell = web_tell,
+                                          .frames = web_frames,
+                                          .refuse = web_refuse,
+                                          .misfit = web_misfit,
+                                          .drained = web_drained,
+                                          .is_idle = web_is_idle,
+                                          .memory_bytes = web_memory_bytes,
+                                          .part_bytes = web_part_bytes,
+                                          .own_op = WIRE_ORION_GET,
+                                          .own_row = &own_row};

@@ -8,10 +8,11 @@
 #ifndef REEVE_ORION_SESSION_H
 #define REEVE_ORION_SESSION_H
 
-#include "api.h"
+#include "dialect.h"
 #include "net.h"
 #include "orion.h"
 #include "orion_stream.h"
+#include "server_impl.h"
 #include "vec.h"
 #include "wire_orion.h"
 
@@ -44,7 +45,6 @@ struct orion_dag {
 };
 
 struct orion {
-    struct net_handler handler;
     int64_t opened_ms; /* monotonic */
     struct vec flows;  /* of orion_dag: those of this dialect, oldest first */
     uint64_t seen;     /* flows up to this number have been looked at */
@@ -52,16 +52,16 @@ struct orion {
     struct orion_bucket buckets[ORION_BUCKETS];
 };
 
+static inline struct orion *orion_of(const struct server *s) {
+    return s->orion.own;
+}
+
 void orion_init(struct server *s);
 void orion_fini(struct server *s);
 
-/* For web.c: whether a head may go on to be a request (else it was answered), and a whole one. */
-bool orion_admit(struct server *s, struct session *n);
-void orion_serve(struct server *s, struct session *n);
-/* For web_answer.c. */
-void orion_head(struct server *s, struct session *n); /* further lines of the head that was just put */
-void orion_answer(struct server *s, struct session *n, uint8_t op, const void *message);
-struct api_said orion_refusal(struct json *j, enum err e, uint16_t status, struct slice text, uint32_t retry_after_ms);
+extern const struct dialect_ops orion_dialect;
+
+bool orion_admit(struct server *s, struct session *n); /* as http_face.admit (orion_gate.c) */
 
 void req_orion(struct server *s, struct request *r); /* req_orion.c */
 

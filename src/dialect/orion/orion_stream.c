@@ -1,13 +1,14 @@
 /* orion_stream.c: see orion_stream.h. */
 #include "orion_stream.h"
 
+#include "http_dialect.h"
 #include "orion_event.h"
+#include "orion_session.h"
 #include "orion_view.h"
 #include "playground.h"
+#include "server_impl.h"
 #include "session.h"
 #include "view_history.h"
-#include "web_impl.h"
-#include "web_stream.h"
 
 #define TICK_MS 1000
 #define PING_MS 20000
@@ -17,7 +18,7 @@
 #define TASKS_MAX 10000u   /* named in one message */
 
 static struct orion_stream *stream_of(struct server *s) {
-    return &s->orion.stream;
+    return &orion_of(s)->stream;
 }
 
 void orion_stream_init(struct server *s) {
@@ -46,25 +47,25 @@ void orion_stream_forget(struct server *s, conn_id conn) {
 
 static void message_make(struct server *s, const struct orion_event *e) {
     struct json j;
-    buf_clear(&s->webs.json);
-    json_init(&j, &s->webs.json);
+    buf_clear(&webs_of(s)->json);
+    json_init(&j, &webs_of(s)->json);
     orion_event_put(&j, e);
-    buf_clear(&s->webs.out);
-    websocket_head_put(&s->webs.out, WEBSOCKET_TEXT, s->webs.json.len);
-    buf_put_slice(&s->webs.out, buf_slice(&s->webs.json));
+    buf_clear(&webs_of(s)->out);
+    websocket_head_put(&webs_of(s)->out, WEBSOCKET_TEXT, webs_of(s)->json.len);
+    buf_put_slice(&webs_of(s)->out, buf_slice(&webs_of(s)->json));
 }
 
 static void send_to(struct server *s, struct session *n) {
-    if (!web_stream_is_open(n->web)) return;
+    if (!web_stream_is_open(web_of(n))) return;
     uint64_t unsent = s->world.net->ops->unsent(s->world.net, n->conn);
-    if (unsent == 0) n->web->untaken = 0;
-    n->web->untaken++;
+    if (unsent == 0) web_of(n)->untaken = 0;
+    web_of(n)->untaken++;
     if (unsent <= UNSENT_MAX) {
-        session_send_raw(s, n, buf_slice(&s->webs.out));
+        session_send_raw(s, n, buf_slice(&webs_of(s)->out));
         return;
     }
-    stream_of(s)->dropped += n->web->untaken;
-    n->web->stream = WEB_STREAM_SSE; /* a close frame would wait behind what it does not take */
+    stream_of(s)->dropped += web_of(n)->untaken;
+    web_of(n)->stream = WEB_STREAM_SSE; /* a close frame would wait behind what it does not take */
     web_stream_end(s, n, WEBSOCKET_POLICY, "");
 }
 
@@ -252,17 +253,17 @@ static void tell_recovery(struct server *s, struct session *n) {
 void orion_stream_begin(struct server *s, struct session *n) {
     struct orion_stream *o = stream_of(s);
     if (!web_stream_check(s, n)) return;
-    if (n->web->stream != WEB_STREAM_SOCKET) {
-        n->web->stream = WEB_STREAM_NONE;
+    if (web_of(n)->stream != WEB_STREAM_SOCKET) {
+        web_of(n)->stream = WEB_STREAM_NONE;
         web_say_error(s, n, ERR_INVALID, 426, "this is a WebSocket: upgrade", NULL, NULL);
         return;
     }
     if (o->clients.count >= CLIENTS_MAX) {
-        n->web->stream = WEB_STREAM_NONE;
+        web_of(n)->stream = WEB_STREAM_NONE;
         web_say_error(s, n, ERR_BUSY, 503, "too many clients", NULL, NULL);
         return;
     }
-    n->web->busy = true;
+    web_of(n)->busy = true;
     *(conn_id *)vec_push(&o->joining) = n->conn;
 }
 
@@ -271,7 +272,7 @@ static void join(struct server *s) {
     struct orion_stream *o = stream_of(s);
     for (uint32_t i = 0; i < o->joining.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&o->joining, i));
-        if (n == NULL || n->web->ending) continue;
+        if (n == NULL || web_of(n)->ending) continue;
         if (o->clients.count == 0) {
             o->tick_ms = o->ping_ms = s->now_ms;
             slots_begin(s);
@@ -346,6 +347,6 @@ void orion_stream_step(struct server *s) {
 }
 
 int64_t orion_stream_next(const struct server *s) {
-    const struct orion_stream *o = &s->orion.stream;
+    const struct orion_stream *o = &orion_of(s)->stream;
     return o->clients.count > 0 ? o->tick_ms : TIME_NEVER;
 }

@@ -61,7 +61,7 @@ static bool wants(const struct resp_ask *x, const char *section) {
 }
 
 void resp_do_info(struct resp_ask *x) {
-    const struct resps *all = &x->s->resps;
+    const struct resps *all = resps_of(x->s);
     struct store_counts c = view_store_counts(server_state(x->s), x->place.tenant);
     uint64_t keys = view_space_keys(server_state(x->s), x->place);
     struct buf text;

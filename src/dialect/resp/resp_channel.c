@@ -3,6 +3,7 @@
 #include "pattern.h"
 #include "resp_impl.h"
 #include "resp_session.h"
+#include "server_impl.h"
 #include "session.h"
 
 #define UNSENT_MAX (8u << 20) /* messages that a subscriber may leave lying */
@@ -44,7 +45,7 @@ static bool sub_wants(const struct resp_sub *sub, struct slice channel, uint64_t
 #define TENANT_PATTERN_BYTES_MAX 16384u
 
 static uint64_t tenant_pattern_bytes(const struct resp_ask *x) {
-    const struct pool *all = &x->s->resps.all;
+    const struct pool *all = &resps_of(x->s)->all;
     uint64_t sum = 0;
     for (uint32_t i = 1; i <= all->high; i++) {
         const struct resp *p = pool_at(all, i);
@@ -178,7 +179,7 @@ struct receivers {
 static void count_receiver(void *ctx, uint64_t session, uint64_t watch) {
     struct receivers *r = ctx;
     const struct session *n = session_of(r->s, (conn_id){session});
-    const struct resp_sub *sub = n != NULL && n->resp != NULL ? sub_of(n->resp, watch) : NULL;
+    const struct resp_sub *sub = n != NULL && resp_of(n) != NULL ? sub_of(resp_of(n), watch) : NULL;
     r->work += RESP_LOOK_WORK;
     r->count += sub == NULL || sub_wants(sub, r->channel, &r->work);
 }
@@ -195,16 +196,16 @@ void resp_do_publish(struct resp_ask *x) {
 }
 
 void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *e) {
-    const struct resp_sub *sub = sub_of(n->resp, watch);
+    const struct resp_sub *sub = sub_of(resp_of(n), watch);
     uint64_t ignored = 0; /* charged to who published it, or bounded by the rate of requests */
-    if (sub == NULL || n->resp->ending || !sub_wants(sub, e->key, &ignored)) return;
+    if (sub == NULL || resp_of(n)->ending || !sub_wants(sub, e->key, &ignored)) return;
     if (!session_may_be_told(s, n, UNSENT_MAX)) {
         server_log(s, SERVER_WARN, "slow", "%s does not take the messages it has subscribed to: let go", n->address);
         session_end(s, n);
         return;
     }
     resp_flush(s, n); /* that it has subscribed is said before */
-    struct resp_out o = {&s->out, n->resp->version};
+    struct resp_out o = {&s->out, resp_of(n)->version};
     buf_clear(&s->out);
     resp_push(&o, sub->is_pattern ? 4 : 3);
     resp_text(&o, sub->is_pattern ? "pmessage" : "message");

@@ -3,7 +3,6 @@
 
 #include "resp_impl.h"
 #include "store_number.h"
-#include "titan_keys.h"
 
 bool resp_is(struct slice word, const char *literal) {
     size_t len = strlen(literal);
@@ -65,12 +64,12 @@ static bool count_member(void *arg, struct slice member) {
 static bool look_virtual(const struct resp_ask *x, struct slice key, struct item_view *ret) {
     uint32_t tenant = view_tenant_number(server_state(x->s), x->place.tenant), members = 0;
     *ret = (struct item_view){.key = key, .kind = ITEM_TEXT, .expires = {TIME_NEVER}};
-    buf_clear(&x->s->resps.made);
-    if (titan_key_get(x->s, tenant, key, &x->s->resps.made)) {
-        ret->value = buf_slice(&x->s->resps.made);
+    buf_clear(&resps_of(x->s)->made);
+    if (resp_key_map.get(x->s, tenant, key, &resps_of(x->s)->made)) {
+        ret->value = buf_slice(&resps_of(x->s)->made);
         return true;
     }
-    if (!titan_key_members(x->s, tenant, key, count_member, &members) || members == 0) return false;
+    if (!resp_key_map.members(x->s, tenant, key, count_member, &members) || members == 0) return false;
     ret->kind = ITEM_SET;
     ret->members = members;
     return true;

@@ -6,12 +6,13 @@
 #include "job_token.h"
 #include "resp_impl.h"
 #include "resp_session.h"
+#include "server_impl.h"
 #include "session.h"
 #include "store_number.h"
 
 void resp_welcome(struct server *s, struct session *n) {
     struct why why = {{0}};
-    if (n->is_resp && !(s->options.needs_tls && !n->is_tls)) {
+    if (resp_is_own_listener(n) && !(s->options.needs_tls && !n->is_tls)) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER)};
         snprintf(n->who.name, sizeof n->who.name, "%s", RESP_GUEST);
         snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.resp != NULL ? s->options.resp->tenant : "");

@@ -3,6 +3,7 @@
 #define REEVE_RESP_IMPL_H
 
 #include "resp.h"
+#include "resp_session.h"
 #include "server_impl.h"
 #include "view_store.h"
 
@@ -33,6 +34,7 @@ struct resp {
     uint8_t version; /* of RESP: 2 or 3 */
     uint32_t index; /* in the pool */
     bool is_ready, is_holding;
+    bool has_spoken; /* something came */
     bool stalled; /* commands wait until replies have left */
     bool ending; /* nothing more is served; the connection ends when its replies are out */
     char name[RESP_NAME_BYTES]; /* by CLIENT SETNAME */
@@ -46,6 +48,14 @@ struct resp {
     uint32_t watch_last;
     uint32_t pattern_bytes; /* of the patterns in it that are not cheap (pattern.h) */
 };
+
+static inline struct resp *resp_of(const struct session *n) {
+    return n->dialect_state;
+}
+
+static inline bool resp_is_own_listener(const struct session *n) {
+    return n->only == &resp_dialect;
+}
 
 struct resp_command;
 
@@ -107,7 +117,7 @@ bool resp_look_set(struct resp_ask *x, struct slice key, bool *ret_there, struct
 bool resp_change(struct resp_ask *x, const struct cmd_store *change, struct reply *ret);
 enum err resp_try(struct resp_ask *x, const struct cmd_store *change, struct reply *ret);
 void resp_refused(struct resp_ask *x, const struct reply *r);
-/* Keys that are made from the state of jobs and workers (titan_keys.h). */
+/* Keys that are made from the state of jobs and workers (resp_key_map). */
 bool resp_is_virtual(struct slice key);
 
 /* Who may come (resp_gate.c). */
@@ -121,6 +131,8 @@ void resp_multi_queue(struct resp_ask *x);
 bool resp_multi_waits(struct resp_ask *x); /* an EXEC that this batch has no room for: later */
 void resp_multi_end(struct resp *p); /* as DISCARD and UNWATCH */
 void resp_channels_end(struct resp *p);
+/* A message on a channel that this session has subscribed to. */
+void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *x);
 void resp_channels_stop(struct resp_ask *x); /* all, without a word */
 
 /* Where a SCAN goes on (resp_scan.c): false: the cursor is not known, and that was said. */

@@ -7,7 +7,6 @@
 #include "pattern.h"
 #include "resp_impl.h"
 #include "store_number.h"
-#include "titan_keys.h"
 
 #define KEYS_MAX 100000u /* that one command looks at: more would keep all others waiting */
 #define PAGE_STANDARD 10u
@@ -27,7 +26,7 @@ bool resp_bookmark_find(struct resp_ask *x, struct slice cursor, struct slice se
         return false;
     }
     if (number == 0) return true;
-    const struct resp_bookmark *all = x->s->resps.bookmarks;
+    const struct resp_bookmark *all = resps_of(x->s)->bookmarks;
     const struct resp_bookmark *b = all != NULL ? &all[(uint64_t)number % RESP_BOOKMARKS] : NULL;
     if (b == NULL || b->number != (uint64_t)number || b->mixed != mixed(x, set)) {
         resp_error(&x->out, "ERR this cursor is not known, or not any more: begin again with 0");
@@ -38,7 +37,7 @@ bool resp_bookmark_find(struct resp_ask *x, struct slice cursor, struct slice se
 }
 
 uint64_t resp_bookmark_put(struct resp_ask *x, struct slice where, struct slice set) {
-    struct resps *all = &x->s->resps;
+    struct resps *all = resps_of(x->s);
     if (all->bookmarks == NULL) all->bookmarks = ARENA_ARRAY(&x->s->birth, struct resp_bookmark, RESP_BOOKMARKS);
     uint64_t number = ++all->bookmark_last;
     struct resp_bookmark *b = &all->bookmarks[number % RESP_BOOKMARKS];
@@ -193,7 +192,7 @@ static bool gather_made(struct resp_ask *x, struct found *f) {
     struct made m = {f, &x->s->arena};
     uint32_t tenant = view_tenant_number(server_state(x->s), x->place.tenant);
     arena_reset(&x->s->arena);
-    return resp_is_virtual(x->args[1]) && titan_key_members(x->s, tenant, x->args[1], add_made, &m);
+    return resp_is_virtual(x->args[1]) && resp_key_map.members(x->s, tenant, x->args[1], add_made, &m);
 }
 
 void resp_do_sscan(struct resp_ask *x) {

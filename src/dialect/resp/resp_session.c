@@ -5,6 +5,7 @@
 
 #include "panic.h"
 #include "resp_impl.h"
+#include "server_impl.h"
 #include "session.h"
 
 #define ARGS_MAX 65536u
@@ -21,40 +22,38 @@
 #define PAUSE_BYTES (1u << 20)
 
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
-    struct server *s = ctx;
-    s->handler.opened(ctx, conn, peer);
-    struct session *n = session_of(s, conn);
-    if (n == NULL) return;
-    n->is_resp = true;
-    resp_open(s, n);
+    struct session *n = session_open(ctx, conn, peer, &resp_dialect);
+    if (n != NULL) (void)session_speak(ctx, n, &resp_dialect);
 }
 
 void resp_init(struct server *s) {
+    s->resps.own = ARENA_NEW(&s->birth, struct resps);
     s->resps.handler = s->handler;
     s->resps.handler.opened = opened;
-    s->resps.opened_ms = s->world.clock->mono(s->world.clock).ms;
+    resps_of(s)->opened_ms = s->world.clock->mono(s->world.clock).ms;
     /* Not a number that a server before this one gave away. */
-    s->resps.bookmark_last = ((uint64_t)s->world.clock->wall(s->world.clock).ms & UINT32_MAX) << 16;
-    buf_init(&s->resps.made, REPLY_MAX);
-    pool_init(&s->resps.all, sizeof(struct resp), UINT32_MAX - 1u);
-    vec_init(&s->resps.ready, sizeof(conn_id));
-    vec_init(&s->resps.serving, sizeof(conn_id));
-    vec_init(&s->resps.holding, sizeof(conn_id));
+    resps_of(s)->bookmark_last = ((uint64_t)s->world.clock->wall(s->world.clock).ms & UINT32_MAX) << 16;
+    buf_init(&resps_of(s)->made, REPLY_MAX);
+    pool_init(&resps_of(s)->all, sizeof(struct resp), UINT32_MAX - 1u);
+    vec_init(&resps_of(s)->ready, sizeof(conn_id));
+    vec_init(&resps_of(s)->serving, sizeof(conn_id));
+    vec_init(&resps_of(s)->holding, sizeof(conn_id));
 }
 
 void resp_fini(struct server *s) {
-    for (uint32_t i = 0; s->resps.bookmarks != NULL && i < RESP_BOOKMARKS; i++) bytes_free(s->resps.bookmarks[i].where);
-    buf_fini(&s->resps.made);
-    pool_fini(&s->resps.all);
-    vec_fini(&s->resps.ready);
-    vec_fini(&s->resps.serving);
-    vec_fini(&s->resps.holding);
+    for (uint32_t i = 0; resps_of(s)->bookmarks != NULL && i < RESP_BOOKMARKS; i++)
+        bytes_free(resps_of(s)->bookmarks[i].where);
+    buf_fini(&resps_of(s)->made);
+    pool_fini(&resps_of(s)->all);
+    vec_fini(&resps_of(s)->ready);
+    vec_fini(&resps_of(s)->serving);
+    vec_fini(&resps_of(s)->holding);
 }
 
-void resp_open(struct server *s, struct session *n) {
-    uint32_t index = pool_alloc(&s->resps.all);
+static bool open(struct server *s, struct session *n) {
+    uint32_t index = pool_alloc(&resps_of(s)->all);
     ENSURE(index != 0);
-    struct resp *p = pool_at(&s->resps.all, index);
+    struct resp *p = pool_at(&resps_of(s)->all, index);
     p->conn = n->conn;
     p->index = index;
     p->version = 2;
@@ -64,13 +63,13 @@ void resp_open(struct server *s, struct session *n) {
     vec_init(&p->marks, sizeof(struct resp_mark));
     vec_init(&p->watched, sizeof(struct resp_watched));
     vec_init(&p->subs, sizeof(struct resp_sub));
-    n->resp = p;
+    n->dialect_state = p;
     resp_welcome(s, n);
+    return true;
 }
 
-void resp_close(struct server *s, struct session *n) {
-    struct resp *p = n->resp;
-    if (p == NULL) return;
+static void closed(struct server *s, struct session *n) {
+    struct resp *p = resp_of(n);
     resp_multi_end(p);
     resp_channels_end(p);
     resp_in_fini(&p->in);
@@ -79,20 +78,21 @@ void resp_close(struct server *s, struct session *n) {
     vec_fini(&p->marks);
     vec_fini(&p->watched);
     vec_fini(&p->subs);
-    pool_free(&s->resps.all, p->index);
-    n->resp = NULL;
+    pool_free(&resps_of(s)->all, p->index);
+    n->dialect_state = NULL;
 }
 
 /* ---- in ---- */
 
 static void get_ready(struct server *s, struct session *n) {
-    if (n->resp->is_ready || n->resp->ending) return;
-    n->resp->is_ready = true;
-    *(conn_id *)vec_push(&s->resps.ready) = n->conn;
+    if (resp_of(n)->is_ready || resp_of(n)->ending) return;
+    resp_of(n)->is_ready = true;
+    *(conn_id *)vec_push(&resps_of(s)->ready) = n->conn;
 }
 
-void resp_received(struct server *s, struct session *n, struct slice bytes) {
-    if (n->resp->ending) return;
+static void received(struct server *s, struct session *n, struct slice bytes) {
+    resp_of(n)->has_spoken = true;
+    if (resp_of(n)->ending) return;
     buf_put_slice(&n->in, bytes);
     if (n->in.full) {
         session_refuse(s, n, 0, ERR_LIMIT, "the command is too long");
@@ -101,33 +101,35 @@ void resp_received(struct server *s, struct session *n, struct slice bytes) {
     get_ready(s, n);
 }
 
-void resp_drained(struct server *s, struct session *n) {
-    if (n->in.len > 0) get_ready(s, n);
+static void drained(struct server *s, struct session *n, bool resumes) {
+    if (resumes && n->in.len > 0) get_ready(s, n);
 }
 
-void resp_refuse(struct server *s, struct session *n, const char *text) {
+static void refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct buf line;
+    (void)request, (void)e;
+    if (!resp_of(n)->has_spoken) return; /* it would take this for the reply to its first command */
     buf_init(&line, 1024);
-    struct resp_out o = {&line, n->resp->version};
+    struct resp_out o = {&line, resp_of(n)->version};
     resp_errorf(&o, "ERR %s", text);
     session_send_raw(s, n, buf_slice(&line));
     buf_fini(&line);
 }
 
 bool resp_waits(const struct server *s) {
-    return s->resps.ready.count > 0 && server_shard(s)->append.state != APPEND_FULL;
+    return resps_of(s)->ready.count > 0 && server_shard(s)->append.state != APPEND_FULL;
 }
 
 /* ---- out ---- */
 
 bool resp_is_quiet(const struct server *s) {
-    return s->resps.holding.count == 0;
+    return resps_of(s)->holding.count == 0;
 }
 
 /* What was just said tells of the present state. Whatever is in the batch that is being filled becomes durable at
  * once, so that there are two marks at most: of the batch that is away, and of this one. */
 static void hold(struct server *s, struct session *n) {
-    struct resp *p = n->resp;
+    struct resp *p = resp_of(n);
     struct resp_mark *last = p->marks.count > 0 ? vec_at(&p->marks, p->marks.count - 1) : NULL;
     uint64_t lsn = engine_lsn(server_shard(s)->engine);
     bool together = last != NULL && (last->lsn == lsn || last->lsn > server_shard(s)->append.batch.last_lsn);
@@ -136,11 +138,11 @@ static void hold(struct server *s, struct session *n) {
     *last = (struct resp_mark){lsn, p->held.len};
     if (p->is_holding) return;
     p->is_holding = true;
-    *(conn_id *)vec_push(&s->resps.holding) = n->conn;
+    *(conn_id *)vec_push(&resps_of(s)->holding) = n->conn;
 }
 
 void resp_flush(struct server *s, struct session *n) {
-    struct resp *p = n->resp;
+    struct resp *p = resp_of(n);
     uint64_t durable = engine_durable_lsn(server_shard(s)->engine);
     size_t end = 0;
     uint32_t gone = 0;
@@ -166,17 +168,17 @@ void resp_flush(struct server *s, struct session *n) {
 }
 
 void resp_step(struct server *s) {
-    struct vec *holding = &s->resps.holding;
+    struct vec *holding = &resps_of(s)->holding;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < holding->count; i++) {
         conn_id conn = *(conn_id *)vec_at(holding, i);
         struct session *n = session_of(s, conn);
-        if (n == NULL || n->resp == NULL) continue;
+        if (n == NULL) continue;
         resp_flush(s, n);
-        n->resp->is_holding = n->resp->marks.count > 0;
-        if (n->resp->is_holding)
+        resp_of(n)->is_holding = resp_of(n)->marks.count > 0;
+        if (resp_of(n)->is_holding)
             *(conn_id *)vec_at(holding, kept++) = conn;
-        else if (n->resp->ending)
+        else if (resp_of(n)->ending)
             session_end(s, n);
     }
     holding->count = kept;
@@ -213,7 +215,7 @@ static enum served serve_one(struct resp_ask *x, struct slice in, size_t *ret_us
     struct resp_rules rules = {.args_max = stranger ? STRANGER_ARGS_MAX : ARGS_MAX,
                                .bulk_bytes_max =
                                    stranger ? STRANGER_BYTES_MAX : (uint32_t)x->s->limits->frame_bytes_max,
-                               .lines = x->n->is_resp};
+                               .lines = resp_is_own_listener(x->n)};
     struct why why = {{0}};
     enum resp_got got = resp_take(&p->in, in, &rules, ret_used, &why);
     if (got == RESP_MORE) return SERVED_NOT;
@@ -224,7 +226,7 @@ static enum served serve_one(struct resp_ask *x, struct slice in, size_t *ret_us
     x->args = (const struct slice *)(const void *)p->in.args.at;
     x->count = p->in.args.count;
     if (x->count == 0) return SERVED;
-    if (x->n->is_resp && is_http(x->args[0])) {
+    if (resp_is_own_listener(x->n) && is_http(x->args[0])) {
         server_log(x->s, SERVER_WARN, "refused", "%s: HTTP, perhaps of a page in a browser, on the listener for RESP",
                    x->n->address);
         p->ending = true;
@@ -266,17 +268,17 @@ static enum served serve_some(struct resp_ask *x, uint32_t *ret_count, size_t *r
 }
 
 static void serve_session(struct server *s, struct session *n) {
-    struct resp *p = n->resp;
+    struct resp *p = resp_of(n);
     struct resp_ask x = {.s = s, .n = n, .p = p, .out = {&p->held, 0}, .now = engine_now(server_shard(s)->engine)};
-    x.work = s->resps.work;
+    x.work = resps_of(s)->work;
     size_t used = 0;
     uint32_t served = 0;
     resp_be(&x);
     enum served how = serve_some(&x, &served, &used);
-    s->resps.work = x.work;
+    resps_of(s)->work = x.work;
     s->served += served;
     s->request_count += served;
-    s->resps.command_count += served;
+    resps_of(s)->command_count += served;
     ENSURE(!p->held.full);
     cut_in(n, p->ending ? n->in.len : used);
     hold(s, n);
@@ -293,8 +295,8 @@ static void serve_session(struct server *s, struct session *n) {
 
 /* Whether it is the turn of its principal, who has had others before in this pass. */
 static bool is_its_turn(const struct server *s, struct account *a) {
-    if (a->pass != s->resps.pass) {
-        a->pass = s->resps.pass;
+    if (a->pass != resps_of(s)->pass) {
+        a->pass = resps_of(s)->pass;
         a->spent_us = 0;
     }
     return a->spent_us < TURN_US;
@@ -305,16 +307,16 @@ static void serve_ready(struct server *s, struct vec *now, bool is_first_round, 
                         uint64_t most_bytes) {
     struct clock *c = s->world.clock;
     uint64_t at_us = c->us(c);
-    for (uint32_t i = 0; i < now->count && at_us < until_us && s->resps.work < RESP_WORK_MAX; i++) {
+    for (uint32_t i = 0; i < now->count && at_us < until_us && resps_of(s)->work < RESP_WORK_MAX; i++) {
         if (engine_is_full(server_shard(s)->engine) || s->budget.bytes >= most_bytes) return;
         conn_id *conn = vec_at(now, i);
         struct session *n = session_of(s, *conn);
-        if (n == NULL || n->resp == NULL || !n->resp->is_ready) continue;
+        if (n == NULL || !resp_of(n)->is_ready) continue;
         budget_welcome(s, n);
         if (is_first_round && !is_its_turn(s, budget_account(s, n))) continue;
         conn_id own = *conn;
         *conn = (conn_id){0};
-        n->resp->is_ready = false;
+        resp_of(n)->is_ready = false;
         if (s->draining || n->choked) continue;
         if (session_is_slow(s, n)) {
             session_choke(s, n);
@@ -329,7 +331,7 @@ static void serve_ready(struct server *s, struct vec *now, bool is_first_round, 
 
 /* Those who found no time in this pass come first in the next: behind those who had some, they might never. */
 static void put_first(struct server *s, uint32_t had) {
-    struct vec *ready = &s->resps.ready;
+    struct vec *ready = &resps_of(s)->ready;
     size_t first = had * sizeof(conn_id), rest = (ready->count - had) * sizeof(conn_id);
     if (first == 0 || rest == 0) return;
     arena_reset(&s->arena);
@@ -340,22 +342,51 @@ static void put_first(struct server *s, uint32_t had) {
 }
 
 void resp_serve(struct server *s) {
-    struct vec now = s->resps.ready;
+    struct vec now = resps_of(s)->ready;
     uint64_t until_us = s->world.clock->us(s->world.clock) + PASS_US, most_bytes = s->budget.bytes + PASS_BYTES;
     if (now.count == 0) return;
-    s->resps.ready = s->resps.serving;
-    s->resps.serving = now;
-    s->resps.ready.count = 0;
-    s->resps.work = 0;
-    s->resps.pass++;
+    resps_of(s)->ready = resps_of(s)->serving;
+    resps_of(s)->serving = now;
+    resps_of(s)->ready.count = 0;
+    resps_of(s)->work = 0;
+    resps_of(s)->pass++;
     serve_ready(s, &now, true, until_us, most_bytes);
     serve_ready(s, &now, false, until_us, most_bytes);
-    uint32_t had = s->resps.ready.count; /* those that were served and have more */
+    uint32_t had = resps_of(s)->ready.count; /* those that were served and have more */
     for (uint32_t i = 0; i < now.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&now, i));
-        if (n == NULL || n->resp == NULL) continue;
-        n->resp->is_ready = false;
+        if (n == NULL) continue;
+        resp_of(n)->is_ready = false;
         if (!s->draining) get_ready(s, n);
     }
     put_first(s, had);
 }
+
+/* ---- the dialect ---- */
+
+/* No message of the wire is for it. */
+static void tell(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                 const void *message) {
+    (void)s, (void)n, (void)op, (void)flags, (void)request, (void)message;
+}
+
+static void frames(struct server *s, struct session *n, struct slice bytes) {
+    (void)s, (void)n, (void)bytes;
+}
+
+static uint64_t memory_bytes(const struct session *n) {
+    return resp_of(n)->held.slots + resp_of(n)->queue.slots;
+}
+
+const struct dialect_ops resp_dialect = {.name = "RESP",
+                                         .first = SNIFF_BIT(SNIFF_RESP),
+                                         .on_shared_port = true,
+                                         .open = open,
+                                         .closed = closed,
+                                         .received = received,
+                                         .tell = tell,
+                                         .frames = frames,
+                                         .changed = resp_tell,
+                                         .refuse = refuse,
+                                         .drained = drained,
+                                         .memory_bytes = memory_bytes};

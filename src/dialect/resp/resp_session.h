@@ -9,8 +9,10 @@
 #define REEVE_RESP_SESSION_H
 
 #include "buf.h"
+#include "dialect.h"
 #include "net.h"
 #include "pool.h"
+#include "server_impl.h"
 #include "slice.h"
 #include "vec.h"
 
@@ -19,6 +21,15 @@ struct session;
 struct store_effect;
 
 #define RESP_GUEST "resp"
+
+/* Keys that are made from the state, as another system has them: read, never written. Assembly says which. */
+struct resp_key_map {
+    bool (*get)(struct server *s, uint32_t tenant, struct slice key, struct buf *ret); /* false: no such key */
+    /* Each member of such a set, until `each` returns false. */
+    bool (*members)(struct server *s, uint32_t tenant, struct slice key, bool (*each)(void *arg, struct slice member),
+                    void *arg);
+};
+extern const struct resp_key_map resp_key_map;
 
 struct resp_options {
     const char *tenant; /* of who comes by the listener of its own */
@@ -33,7 +44,6 @@ struct resp_bookmark { /* where a SCAN goes on */
 };
 
 struct resps {
-    struct net_handler handler; /* of the listener of its own */
     struct pool all;            /* struct resp */
     struct vec ready;           /* conn_id: with commands to serve */
     struct vec serving;         /* those of the present pass */
@@ -47,23 +57,19 @@ struct resps {
     int64_t opened_ms; /* monotonic */
 };
 
+static inline struct resps *resps_of(const struct server *s) {
+    return s->resps.own;
+}
+
 void resp_init(struct server *s);
 void resp_fini(struct server *s);
 
-/* For session.c: the connection speaks RESP; its bytes; it is gone; it takes what is sent again. */
-void resp_open(struct server *s, struct session *n);
-void resp_received(struct server *s, struct session *n, struct slice bytes);
-void resp_close(struct server *s, struct session *n);
-void resp_drained(struct server *s, struct session *n);
-void resp_refuse(struct server *s, struct session *n, const char *text); /* says why; the caller hangs up */
+extern const struct dialect_ops resp_dialect;
 
 /* For server.c: inside a pass, and at its end. */
 void resp_serve(struct server *s);
 void resp_step(struct server *s);
 bool resp_waits(const struct server *s); /* a pass is due for those who are ready */
 bool resp_is_quiet(const struct server *s); /* no reply is held */
-
-/* For req_store.c: a message on a channel that this session has subscribed to. */
-void resp_tell(struct server *s, struct session *n, uint64_t watch, const struct store_effect *x);
 
 #endif

@@ -1,6 +1,5 @@
 /* resp_set.c: commands about sets. */
 #include "resp_impl.h"
-#include "titan_keys.h"
 
 #define MEMBERS_MAX 100000u /* that one answer lists: more would keep all others waiting */
 
@@ -36,7 +35,7 @@ static bool compare(void *arg, struct slice member) {
 static bool has(const struct resp_ask *x, struct slice member) {
     struct search f = {.wanted = member};
     uint32_t tenant = view_tenant_number(server_state(x->s), x->place.tenant);
-    if (resp_is_virtual(x->args[1]) && titan_key_members(x->s, tenant, x->args[1], compare, &f)) return f.found;
+    if (resp_is_virtual(x->args[1]) && resp_key_map.members(x->s, tenant, x->args[1], compare, &f)) return f.found;
     return member.len <= STORE_KEY_BYTES_MAX && x->args[1].len <= STORE_KEY_BYTES_MAX &&
            view_member(server_state(x->s), x->now, x->place, x->args[1], member);
 }
@@ -80,6 +79,6 @@ void resp_do_smembers(struct resp_ask *x) {
     if (!there) return;
     x->work += (uint64_t)v.members * RESP_LOOK_WORK;
     uint32_t tenant = view_tenant_number(server_state(x->s), x->place.tenant);
-    if (resp_is_virtual(x->args[1]) && titan_key_members(x->s, tenant, x->args[1], put_made, &x->out)) return;
+    if (resp_is_virtual(x->args[1]) && resp_key_map.members(x->s, tenant, x->args[1], put_made, &x->out)) return;
     (void)view_members(server_state(x->s), x->now, x->place, x->args[1], &page, put_member, &x->out, &last);
 }

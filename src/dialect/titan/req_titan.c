@@ -4,8 +4,9 @@
 
 #include "call.h"
 #include "late_labels.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 #include "titan_view.h"
 #include "view_history.h"
 

@@ -1,4 +1,5 @@
 /* titan_admin.c: statistics, services and workers by Titan's protocol. */
+#include "server_impl.h"
 #include "session.h"
 #include "titan_impl.h"
 #include "titan_job.h"
@@ -35,7 +36,7 @@ struct stop_work {
 };
 
 static void unknown_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct stop_work *w = n->titan->work;
+    const struct stop_work *w = talk_of(n)->work;
     (void)more;
     if (titan_refused(s, n, op, message)) return;
     titan_sayf(s, n, "ERROR: Service %.*s not found in liveServiceMap. Current keys: %.*s", SLICE_FMT(w->id),
@@ -43,7 +44,7 @@ static void unknown_told(struct server *s, struct session *n, uint8_t op, const 
 }
 
 static void stopped_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct stop_work *w = n->titan->work;
+    const struct stop_work *w = talk_of(n)->work;
     (void)more;
     if (!titan_refused(s, n, op, message)) titan_sayf(s, n, "STOPPED: %.*s", SLICE_FMT(w->id));
 }
@@ -63,9 +64,9 @@ static void service_told(struct server *s, struct session *n, uint8_t op, const 
 }
 
 void titan_stop(struct server *s, struct session *n, struct slice body) {
-    struct stop_work *w = ARENA_NEW(&n->titan->arena, struct stop_work);
+    struct stop_work *w = ARENA_NEW(&talk_of(n)->arena, struct stop_work);
     w->id = titan_trim(body);
-    n->titan->work = w;
+    talk_of(n)->work = w;
     if (w->id.len == 0) {
         titan_say(s, n, SLICE("ERROR: Missing Service ID"));
         return;
@@ -83,14 +84,14 @@ struct kill_work {
 };
 
 static void killed_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct kill_work *w = n->titan->work;
+    const struct kill_work *w = talk_of(n)->work;
     (void)more;
     if (!titan_refused(s, n, op, message))
         titan_sayf(s, n, "SUCCESS: Worker %.*s and %u services shut down.", SLICE_FMT(w->port), w->services);
 }
 
 static void worker_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct kill_work *w = n->titan->work;
+    struct kill_work *w = talk_of(n)->work;
     const struct wire_titan *m = message;
     (void)more;
     if (titan_refused(s, n, op, message)) return;
@@ -107,9 +108,9 @@ static void worker_told(struct server *s, struct session *n, uint8_t op, const v
 }
 
 void titan_kill_worker(struct server *s, struct session *n, struct slice body) {
-    struct kill_work *w = ARENA_NEW(&n->titan->arena, struct kill_work);
+    struct kill_work *w = ARENA_NEW(&talk_of(n)->arena, struct kill_work);
     int64_t port;
-    n->titan->work = w;
+    talk_of(n)->work = w;
     if (!titan_cut(&body, &w->host)) {
         titan_say(s, n, SLICE("ERROR: Payload must be HOST|PORT"));
         return;

@@ -5,6 +5,7 @@
 
 #include "server_impl.h"
 #include "titan_flow.h"
+#include "titan_session.h"
 #include "view_history.h"
 
 void titan_book_init(struct titan_book *b) {
@@ -37,7 +38,7 @@ static void enter(struct titan_book *b, struct slice id, uint32_t value) {
 
 static void look_at_job(void *ctx, const struct job_view *job) {
     struct server *s = ctx;
-    struct titan_book *b = &s->titan.book;
+    struct titan_book *b = &titan_of(s)->book;
     struct slice id = titan_id_of(s, job);
     if (id.len == 0) return;
     *(struct titan_entry *)vec_push(&b->entries) = (struct titan_entry){job->ref, bytes_new(id)};
@@ -66,8 +67,8 @@ bool titan_is_flow(struct server *s, flow_id flow) {
 static void look_at(void *ctx, flow_id id) {
     struct server *s = ctx;
     struct flow_view flow;
-    if (id.v <= s->titan.book.seen || !view_flow(server_state(s), id, &flow)) return;
-    s->titan.book.seen = id.v;
+    if (id.v <= titan_of(s)->book.seen || !view_flow(server_state(s), id, &flow)) return;
+    titan_of(s)->book.seen = id.v;
     if (flow.of_service) return; /* has the labels of the flow that deployed it; that one has the job that is meant */
     if (slice_eq(flow.tenant, slice_str(s->options.titan->tenant)) && titan_is_flow(s, id))
         view_each_job(server_state(s), id, look_at_job, s);
@@ -75,7 +76,7 @@ static void look_at(void *ctx, flow_id id) {
 
 /* Costs as much as was taken in since the last time. */
 static void prune(struct server *s) {
-    struct titan_book *b = &s->titan.book;
+    struct titan_book *b = &titan_of(s)->book;
     struct job_view v;
     uint32_t kept = 0;
     index_fini(&b->newest);
@@ -94,7 +95,7 @@ static void prune(struct server *s) {
 }
 
 void titan_book_update(struct server *s) {
-    struct titan_book *b = &s->titan.book;
+    struct titan_book *b = &titan_of(s)->book;
     uint64_t last = view_flow_last(server_state(s));
     if (b->seen == last) return;
     if (b->seen == 0)
@@ -108,7 +109,7 @@ void titan_book_update(struct server *s) {
 /* ---- finding ---- */
 
 static bool find(struct server *s, struct slice id, struct titan_entry *ret) {
-    struct titan_book *b = &s->titan.book;
+    struct titan_book *b = &titan_of(s)->book;
     struct job_view v;
     uint32_t value = index_get(&b->newest, id, id_of, b);
     if (value == 0 || !view_job(server_state(s), entry_at(b, value)->job, &v)) return false;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base64.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_impl.h"
 #include "titan_job.h"
@@ -17,7 +18,7 @@
 /* ---- blobs ---- */
 
 void titan_keep(struct server *s, struct session *n, struct slice bytes, titan_told_fn then) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     struct why why = {{0}};
     uint64_t number = 0;
     t->request = t->request == UINT32_MAX ? 1 : t->request + 1;
@@ -37,7 +38,7 @@ void titan_keep(struct server *s, struct session *n, struct slice bytes, titan_t
 
 struct slice titan_file_key(struct session *n, struct slice name) {
     size_t prefix = sizeof TITAN_FILE_PREFIX - 1;
-    uint8_t *key = arena_space(&n->titan->arena, prefix + name.len + 1);
+    uint8_t *key = arena_space(&talk_of(n)->arena, prefix + name.len + 1);
     memcpy(key, TITAN_FILE_PREFIX, prefix);
     if (name.len > 0) memcpy(key + prefix, name.ptr, name.len);
     return slice_of(key, prefix + name.len);
@@ -75,7 +76,7 @@ struct upload_work {
 };
 
 static void named_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct upload_work *w = n->titan->work;
+    const struct upload_work *w = talk_of(n)->work;
     (void)more;
     if (op == WIRE_ERROR)
         titan_sayf(s, n, "%s: %.*s", w->words->failed, SLICE_FMT(((const struct wire_error *)message)->message));
@@ -84,7 +85,7 @@ static void named_told(struct server *s, struct session *n, uint8_t op, const vo
 }
 
 static void kept_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct upload_work *w = n->titan->work;
+    const struct upload_work *w = talk_of(n)->work;
     const struct wire_blob_kept *m = message;
     char value[2 * DIGEST_BYTES + 64];
     size_t len = 0;
@@ -113,10 +114,10 @@ static bool is_outside(struct slice name) {
 }
 
 static void upload(struct server *s, struct session *n, struct slice body, const struct upload_words *words) {
-    struct upload_work *w = ARENA_NEW(&n->titan->arena, struct upload_work);
+    struct upload_work *w = ARENA_NEW(&talk_of(n)->arena, struct upload_work);
     struct slice bytes = {0};
     struct why why = {{0}};
-    n->titan->work = w;
+    talk_of(n)->work = w;
     w->words = words;
     if (!titan_cut(&body, &w->name)) {
         titan_say(s, n, slice_str(words->malformed));
@@ -127,16 +128,16 @@ static void upload(struct server *s, struct session *n, struct slice body, const
         titan_say(s, n, slice_str(words->bad_name));
     else if (memchr(w->name.ptr, '/', w->name.len) != NULL)
         titan_sayf(s, n, "%s: %s/%.*s", words->failed, words->folder, SLICE_FMT(w->name));
-    else if (base64_read(titan_trim(body), &n->titan->arena, &bytes, &why) != ERR_OK)
+    else if (base64_read(titan_trim(body), &talk_of(n)->arena, &bytes, &why) != ERR_OK)
         titan_sayf(s, n, "%s: %s", words->failed, why.text);
     else
         titan_keep(s, n, bytes, kept_told);
 }
 
 void titan_file_put(struct server *s, struct session *n, struct slice name, struct slice bytes) {
-    struct upload_work *w = ARENA_NEW(&n->titan->arena, struct upload_work);
+    struct upload_work *w = ARENA_NEW(&talk_of(n)->arena, struct upload_work);
     *w = (struct upload_work){&script_words, name};
-    n->titan->work = w;
+    talk_of(n)->work = w;
     titan_keep(s, n, bytes, kept_told);
 }
 
@@ -164,7 +165,7 @@ static void fetch_say(struct server *s, struct session *n, const struct fetch_wo
 }
 
 static void piece_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct fetch_work *w = n->titan->work;
+    struct fetch_work *w = talk_of(n)->work;
     const struct wire_blob_data *m = message;
     if (op == WIRE_ERROR) {
         titan_sayf(s, n, "ERROR_READING_FILE: %.*s", SLICE_FMT(((const struct wire_error *)message)->message));
@@ -178,7 +179,7 @@ static void piece_told(struct server *s, struct session *n, uint8_t op, const vo
             return;
         }
         w->room = m->bytes;
-        w->bytes = arena_space(&n->titan->arena, (size_t)m->bytes + 1);
+        w->bytes = arena_space(&talk_of(n)->arena, (size_t)m->bytes + 1);
     }
     if (w->len + m->data.len <= w->room && m->data.len > 0) memcpy(w->bytes + w->len, m->data.ptr, m->data.len);
     w->len += m->data.len;
@@ -191,11 +192,11 @@ static void name_told(struct server *s, struct session *n, uint8_t op, const voi
     (void)more;
     if (titan_refused(s, n, op, message)) return;
     const struct wire_kv_item *item = m->items.at;
-    if (m->items.count == 0 || !titan_file_hash(item->value, &n->titan->arena, &get.hash)) {
+    if (m->items.count == 0 || !titan_file_hash(item->value, &talk_of(n)->arena, &get.hash)) {
         titan_say(s, n, SLICE("ERROR_NOT_FOUND"));
         return;
     }
-    n->titan->work = ARENA_NEW(&n->titan->arena, struct fetch_work);
+    talk_of(n)->work = ARENA_NEW(&talk_of(n)->arena, struct fetch_work);
     titan_ask(s, n, WIRE_BLOB_GET, &get, piece_told);
 }
 

@@ -4,6 +4,7 @@
 
 #include "server_impl.h"
 #include "titan.h"
+#include "titan_session.h"
 
 typedef void (*titan_serve_fn)(struct server *s, struct session *n, struct slice body);
 

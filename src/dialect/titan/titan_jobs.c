@@ -1,4 +1,5 @@
 /* titan_jobs.c: what became of a job, its output, and its end. */
+#include "server_impl.h"
 #include "session.h"
 #include "titan_impl.h"
 #include "titan_job.h"
@@ -45,7 +46,7 @@ static void over_told(struct server *s, struct session *n, uint8_t op, const voi
 static void cancelled_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     const struct wire_accepted *m = message;
     const struct wire_result *result = m->results.at;
-    const struct cancel_work *work = n->titan->work;
+    const struct cancel_work *work = talk_of(n)->work;
     (void)more;
     if (titan_refused(s, n, op, message)) return;
     if (m->results.count > 0 && result->code.len > 0) { /* it ended meanwhile */
@@ -66,9 +67,9 @@ static void cancel_told(struct server *s, struct session *n, uint8_t op, const v
         titan_say(s, n, SLICE("NOT_FOUND"));
         return;
     }
-    struct cancel_work *work = ARENA_NEW(&n->titan->arena, struct cancel_work);
-    work->target = arena_slice(&n->titan->arena, job->target);
-    n->titan->work = work;
+    struct cancel_work *work = ARENA_NEW(&talk_of(n)->arena, struct cancel_work);
+    work->target = arena_slice(&talk_of(n)->arena, job->target);
+    talk_of(n)->work = work;
     struct wire_name target = {work->target};
     struct wire_targets cancel = {.targets = {&target, 1}, .reason = SLICE("cancelled by Titan's protocol")};
     titan_ask(s, n, WIRE_CANCEL, &cancel, cancelled_told);
@@ -93,8 +94,8 @@ struct logs_work {
 static void logs_next(struct server *s, struct session *n);
 
 static void logs_say(struct server *s, struct session *n) {
-    struct slice text = buf_slice(&n->titan->text);
-    if (n->titan->text.full)
+    struct slice text = buf_slice(&talk_of(n)->text);
+    if (talk_of(n)->text.full)
         titan_sayf(s, n, "ERROR: the output is longer than %zu bytes: `reeve logs` has all of it", LOG_BYTES_MAX);
     else {
         if (text.len > 0 && text.ptr[text.len - 1] == '\n') text.len--; /* lines are joined, as there */
@@ -104,7 +105,7 @@ static void logs_say(struct server *s, struct session *n) {
 
 static void log_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     const struct wire_log_data *m = message;
-    struct buf *text = &n->titan->text;
+    struct buf *text = &talk_of(n)->text;
     bool is_none = op == WIRE_ERROR && slice_eq(((const struct wire_error *)message)->code, SLICE("not_found"));
     if (!is_none && titan_refused(s, n, op, message)) return;
     const struct wire_log_piece *pieces = is_none ? NULL : m->pieces.at; /* none: it has nothing to say */
@@ -116,8 +117,8 @@ static void log_told(struct server *s, struct session *n, uint8_t op, const void
 
 /* All tries, one after the other. What never had one may have a log all the same (deploy_log.h): attempt 0. */
 static void logs_next(struct server *s, struct session *n) {
-    struct logs_work *w = n->titan->work;
-    if (w->asked && (w->attempt == w->attempts || n->titan->text.full)) {
+    struct logs_work *w = talk_of(n)->work;
+    if (w->asked && (w->attempt == w->attempts || talk_of(n)->text.full)) {
         logs_say(s, n);
         return;
     }
@@ -131,13 +132,13 @@ static void logs_told(struct server *s, struct session *n, uint8_t op, const voi
     (void)more;
     if (titan_refused(s, n, op, message)) return;
     const struct wire_titan_job *job = job_of(message);
-    struct logs_work *w = ARENA_NEW(&n->titan->arena, struct logs_work);
-    w->target = arena_slice(&n->titan->arena, job->log);
+    struct logs_work *w = ARENA_NEW(&talk_of(n)->arena, struct logs_work);
+    w->target = arena_slice(&talk_of(n)->arena, job->log);
     w->attempts = job->attempts;
     w->asked = w->target.len == 0; /* nobody has that id */
-    n->titan->work = w;
-    n->titan->text.max = LOG_BYTES_MAX;
-    buf_put_slice(&n->titan->text, job->note);
+    talk_of(n)->work = w;
+    talk_of(n)->text.max = LOG_BYTES_MAX;
+    buf_put_slice(&talk_of(n)->text, job->note);
     logs_next(s, n);
 }
 

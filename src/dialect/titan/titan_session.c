@@ -4,12 +4,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "http_dialect.h"
 #include "panic.h"
+#include "requests.h"
+#include "route.h"
+#include "server_impl.h"
 #include "session.h"
+#include "titan_capability.h"
 #include "titan_fleet.h"
 #include "titan_impl.h"
 #include "titan_web.h"
-#include "web_impl.h"
 
 #define TALKS_MAX 100000u
 #define ARENA_CHUNK_BYTES 4096u
@@ -26,7 +30,7 @@ static int64_t now_of(const struct server *s) {
 }
 
 static void deadline(struct server *s, struct titan_talk *t, int64_t at_ms) {
-    struct heap *h = &s->titan.deadlines;
+    struct heap *h = &titan_of(s)->deadlines;
     if (at_ms != TIME_NEVER && t->position != 0)
         heap_rekey(h, t->position, at_ms);
     else if (at_ms != TIME_NEVER)
@@ -43,12 +47,12 @@ void titan_be(const struct server *s, struct session *n) {
 }
 
 struct titan_talk *titan_talk_open(struct server *s, struct session *n) {
-    uint32_t index = pool_alloc(&s->titan.talks);
+    uint32_t index = pool_alloc(&titan_of(s)->talks);
     if (index == 0) {
         session_end(s, n);
         return NULL;
     }
-    struct titan_talk *t = pool_at(&s->titan.talks, index);
+    struct titan_talk *t = pool_at(&titan_of(s)->talks, index);
     t->conn = n->conn;
     t->index = index;
     t->since_ms = now_of(s);
@@ -56,31 +60,40 @@ struct titan_talk *titan_talk_open(struct server *s, struct session *n) {
     buf_init(&t->heard, HEARD_BYTES_MAX);
     buf_init(&t->later, IN_BYTES_MAX);
     buf_init(&t->text, HEARD_BYTES_MAX);
-    n->titan = t;
     return t;
 }
 
+struct titan_talk *talk_of(const struct session *n) {
+    return n->dialect == &titan_dialect ? n->dialect_state : web_of(n)->own;
+}
+
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
-    struct server *s = ctx;
-    s->handler.opened(ctx, conn, peer);
-    struct session *n = session_of(s, conn);
-    struct titan_talk *t = n != NULL ? titan_talk_open(s, n) : NULL;
-    if (t == NULL) return;
+    struct session *n = session_open(ctx, conn, peer, &titan_dialect);
+    if (n != NULL) (void)session_speak(ctx, n, &titan_dialect);
+}
+
+static bool open(struct server *s, struct session *n) {
+    struct titan_talk *t = titan_talk_open(s, n);
+    if (t == NULL) return false;
+    n->dialect_state = t;
     n->in.max = IN_BYTES_MAX;
     titan_be(s, n);
     deadline(s, t, t->since_ms + s->limits->titan_idle_ms);
+    return true;
 }
 
-void titan_close(struct server *s, struct session *n) {
-    struct titan_talk *t = n->titan;
-    if (t == NULL) return;
+void titan_talk_close(struct server *s, struct titan_talk *t) {
+    if (t == NULL) return; /* there were too many */
     deadline(s, t, TIME_NEVER);
     arena_fini(&t->arena);
     buf_fini(&t->heard);
     buf_fini(&t->later);
     buf_fini(&t->text);
-    pool_free(&s->titan.talks, t->index);
-    n->titan = NULL;
+    pool_free(&titan_of(s)->talks, t->index);
+}
+
+static void closed(struct server *s, struct session *n) {
+    titan_talk_close(s, n->dialect_state);
 }
 
 /* ---- time ---- */
@@ -94,8 +107,8 @@ static bool takes_answers(struct server *s, struct titan_talk *t) {
 
 int64_t titan_expire(struct server *s) {
     const struct heap_item *top;
-    while ((top = heap_top(&s->titan.deadlines)) != NULL && top->key <= s->now_ms) {
-        struct titan_talk *t = pool_at(&s->titan.talks, (uint32_t)top->ref);
+    while ((top = heap_top(&titan_of(s)->deadlines)) != NULL && top->key <= s->now_ms) {
+        struct titan_talk *t = pool_at(&titan_of(s)->talks, (uint32_t)top->ref);
         if (takes_answers(s, t))
             deadline(s, t, s->now_ms + s->limits->titan_idle_ms);
         else
@@ -105,7 +118,7 @@ int64_t titan_expire(struct server *s) {
 }
 
 static void wait_for_frame(struct server *s, struct session *n) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     int64_t now = now_of(s);
     if (n->in.len == 0) {
         t->since_ms = 0;
@@ -161,7 +174,7 @@ static void serve(struct server *s, struct session *n, const struct titan_frame 
 
 /* Serves frames until one has to be waited for, or the next one has not come. */
 static void frames_serve(struct server *s, struct session *n) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     while (!t->busy) {
         struct slice in = buf_slice(&n->in);
         struct titan_frame f;
@@ -189,8 +202,8 @@ static void frames_serve(struct server *s, struct session *n) {
     }
 }
 
-static void take_in(struct server *s, struct session *n, struct slice bytes) {
-    struct titan_talk *t = n->titan;
+static void received(struct server *s, struct session *n, struct slice bytes) {
+    struct titan_talk *t = talk_of(n);
     if (t->busy) { /* what is served lies in `in`, which must not move */
         buf_put_slice(&t->later, bytes);
         if (t->later.len > WAITING_BYTES_MAX && !n->paused) session_pause(s, n, true);
@@ -200,17 +213,10 @@ static void take_in(struct server *s, struct session *n, struct slice bytes) {
     frames_serve(s, n);
 }
 
-static void received(void *ctx, conn_id conn, struct slice bytes) {
-    struct session *n = session_of(ctx, conn);
-    if (n == NULL) return;
-    take_in(ctx, n, bytes);
-    session_came(ctx, conn);
-}
-
 /* ---- messages ---- */
 
 void titan_ask(struct server *s, struct session *n, uint8_t op, const void *message, titan_told_fn then) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     struct why why = {{0}};
     REQUIRE(t->busy);
     if (tlv_check(wire_info(op)->desc, message, &why) != ERR_OK) {
@@ -219,30 +225,39 @@ void titan_ask(struct server *s, struct session *n, uint8_t op, const void *mess
     }
     t->request = t->request == UINT32_MAX ? 1 : t->request + 1; /* 0 would ask for no answer */
     t->told = then;
-    buf_clear(&s->titan.out);
-    tlv_encode(wire_info(op)->desc, message, &s->titan.out);
-    struct frame f = {.opcode = op, .request = t->request, .body = buf_slice(&s->titan.out)};
-    session_enqueue(s, n, &f);
-    if (s->titan.out.slots > KEPT_BYTES_MAX) {
-        size_t max = s->titan.out.max;
-        buf_fini(&s->titan.out);
-        buf_init(&s->titan.out, max);
+    buf_clear(&titan_of(s)->out);
+    tlv_encode(wire_info(op)->desc, message, &titan_of(s)->out);
+    session_enqueue(s, n, op, t->request, buf_slice(&titan_of(s)->out));
+    if (titan_of(s)->out.slots > KEPT_BYTES_MAX) {
+        size_t max = titan_of(s)->out.max;
+        buf_fini(&titan_of(s)->out);
+        buf_init(&titan_of(s)->out, max);
     }
 }
 
 /* Whoever sends to us may be in the middle of something: it is looked at when the pass is over. */
-void titan_heard(struct server *s, struct session *n, struct slice frames) {
-    struct titan_talk *t = n->titan;
-    buf_put_slice(&t->heard, frames);
+static void get_ready(struct server *s, struct session *n) {
+    struct titan_talk *t = talk_of(n);
     if (t->ready) return;
     t->ready = true;
     *(conn_id *)vec_push(&s->titan.ready) = n->conn;
 }
 
+void titan_heard(struct server *s, struct session *n, struct slice frames) {
+    buf_put_slice(&talk_of(n)->heard, frames);
+    get_ready(s, n);
+}
+
+void titan_tell(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                const void *message) {
+    wire_put(&talk_of(n)->heard, op, flags, request, message);
+    get_ready(s, n);
+}
+
 static void told(struct server *s, struct session *n, const struct frame *f) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     struct why why = {{0}};
-    if (f->opcode == WIRE_GOODBYE && n->is_dash) web_goodbye(s, n);
+    if (f->opcode == WIRE_GOODBYE && n->dialect != &titan_dialect) web_goodbye(s, n);
     if (!t->busy || f->request != t->request) return; /* of a frame that was answered */
     void *message = arena_alloc(&s->arena, wire_info(f->opcode)->desc->size);
     enum err e = wire_take(f, &s->arena, message, &why);
@@ -254,7 +269,7 @@ static void told(struct server *s, struct session *n, const struct frame *f) {
 
 /* The answers that are there; more may come meanwhile, behind them. */
 static void heard_serve(struct server *s, struct session *n) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     struct buf heard = t->heard;
     struct slice left = buf_slice(&heard);
     conn_id conn = n->conn;
@@ -270,7 +285,7 @@ static void heard_serve(struct server *s, struct session *n) {
         told(s, n, &f);
     }
     buf_fini(&heard);
-    if (session_of(s, conn) == n && !t->busy && !n->is_dash) frames_serve(s, n);
+    if (session_of(s, conn) == n && !t->busy && n->dialect == &titan_dialect) frames_serve(s, n);
 }
 
 void titan_step(struct server *s) {
@@ -287,7 +302,7 @@ void titan_step(struct server *s) {
 /* ---- answers ---- */
 
 static void frame_drop(struct session *n) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     size_t left = n->in.len - t->frame_bytes;
     if (left > 0) memmove(n->in.at, n->in.at + t->frame_bytes, left);
     buf_cut(&n->in, left);
@@ -314,17 +329,17 @@ void titan_talk_reset(struct titan_talk *t) {
 
 static void finish(struct server *s, struct session *n) {
     frame_drop(n);
-    titan_talk_reset(n->titan);
-    if (n->in.len > 0) n->titan->keeps = true;
+    titan_talk_reset(talk_of(n));
+    if (n->in.len > 0) talk_of(n)->keeps = true;
     budget_charge(s, n);
     if (n->paused) session_pause(s, n, false);
 }
 
 void titan_say(struct server *s, struct session *n, struct slice text) {
     struct buf out;
-    REQUIRE(n->titan->busy);
-    if (n->titan->said != NULL) {
-        n->titan->said(s, n, text);
+    REQUIRE(talk_of(n)->busy);
+    if (talk_of(n)->said != NULL) {
+        talk_of(n)->said(s, n, text);
         return;
     }
     buf_init(&out, TITAN_HEADER_BYTES + text.len);
@@ -340,7 +355,7 @@ void titan_sayf(struct server *s, struct session *n, const char *format, ...) {
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     ENSURE(len >= 0);
-    char *text = arena_alloc(&n->titan->arena, (size_t)len + 1); /* which lives until it was said */
+    char *text = arena_alloc(&talk_of(n)->arena, (size_t)len + 1); /* which lives until it was said */
     va_start(args, format);
     (void)vsnprintf(text, (size_t)len + 1, format, args);
     va_end(args);
@@ -371,13 +386,13 @@ static void moved(void *ctx, uint64_t ref, uint32_t position) {
 }
 
 void titan_init(struct server *s) {
-    struct titan *all = &s->titan;
-    all->handler = s->handler;
-    all->handler.opened = opened;
-    all->handler.received = received;
+    struct titan *all = ARENA_NEW(&s->birth, struct titan);
+    s->titan.own = all;
+    s->titan.handler = s->handler;
+    s->titan.handler.opened = opened;
     pool_init(&all->talks, sizeof(struct titan_talk), TALKS_MAX);
     heap_init(&all->deadlines, moved, all);
-    vec_init(&all->ready, sizeof(conn_id));
+    vec_init(&s->titan.ready, sizeof(conn_id));
     buf_init(&all->out, HEARD_BYTES_MAX);
     titan_book_init(&all->book);
     titan_web_init(s);
@@ -385,11 +400,41 @@ void titan_init(struct server *s) {
 }
 
 void titan_fini(struct server *s) {
-    struct titan *all = &s->titan;
+    struct titan *all = titan_of(s);
     pool_fini(&all->talks);
     heap_fini(&all->deadlines);
-    vec_fini(&all->ready);
+    vec_fini(&s->titan.ready);
     buf_fini(&all->out);
     titan_book_fini(&all->book);
     titan_gates_fini(&all->gates);
 }
+
+/* ---- the dialect ---- */
+
+uint64_t titan_memory_bytes(const struct titan_talk *t) {
+    return t->heard.slots + t->later.slots + t->text.slots;
+}
+
+static uint64_t memory_bytes(const struct session *n) {
+    return titan_memory_bytes(n->dialect_state);
+}
+
+/* As Titan does: whoever is refused hears nothing. */
+static void refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
+    (void)s, (void)n, (void)request, (void)e, (void)text;
+}
+
+const struct request_row titan_own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_titan};
+
+const struct dialect_ops titan_dialect = {.name = "TITAN_PROTO v1",
+                                          .open = open,
+                                          .closed = closed,
+                                          .received = received,
+                                          .decode = request_decode,
+                                          .tell = titan_tell,
+                                          .frames = titan_heard,
+                                          .refuse = refuse,
+                                          .memory_bytes = memory_bytes,
+                                          .capabilities = titan_capabilities,
+                                          .own_op = WIRE_TITAN_GET,
+                                          .own_row = &titan_own_row};

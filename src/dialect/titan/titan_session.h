@@ -9,9 +9,11 @@
 
 #include "arena.h"
 #include "buf.h"
+#include "dialect.h"
 #include "heap.h"
 #include "net.h"
 #include "pool.h"
+#include "server_impl.h"
 #include "titan_book.h"
 #include "titan_gates.h"
 #include "vec.h"
@@ -61,27 +63,37 @@ struct titan_talk { /* one connection */
 };
 
 struct titan {
-    struct net_handler handler, web_handler;
     struct pool talks; /* struct titan_talk */
     struct heap deadlines;
-    struct vec ready; /* conn_id */
     struct buf out;
     struct titan_book book;
     struct titan_gates gates;
     bool has_topic; /* it was looked for (titan_fleet.h) */
 };
 
+static inline struct titan *titan_of(const struct server *s) {
+    return s->titan.own;
+}
+
 void titan_init(struct server *s);
 void titan_fini(struct server *s);
 
-/* For session.c. */
-void titan_close(struct server *s, struct session *n);
-void titan_heard(struct server *s, struct session *n, struct slice frames); /* what answers a message */
-int64_t titan_expire(struct server *s); /* ends what takes too long; when the next one is due */
-void titan_step(struct server *s);      /* each pass: goes on with what was answered */
+extern const struct dialect_ops titan_dialect;
+extern const struct request_row titan_own_row; /* what both dialects ask about the state (req_titan.c) */
+void titan_step(struct server *s);             /* each pass: goes on with what was answered */
+int64_t titan_expire(struct server *s);        /* ends what takes too long; when the next one is due */
 
+/* ---- talks; the dashboard's interface has one for each connection, too (titan_web.h) ---- */
+
+struct titan_talk *talk_of(const struct session *n);
 /* A connection that is to be served; NULL: there are too many, and it was ended. */
 struct titan_talk *titan_talk_open(struct server *s, struct session *n);
+void titan_talk_close(struct server *s, struct titan_talk *t);
+/* What answers a message: kept until the pass is over. */
+void titan_tell(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                const void *message);
+void titan_heard(struct server *s, struct session *n, struct slice frames);
+uint64_t titan_memory_bytes(const struct titan_talk *t);
 void titan_be(const struct server *s, struct session *n); /* the principal that all are */
 void titan_talk_reset(struct titan_talk *t);              /* what was served is answered */
 

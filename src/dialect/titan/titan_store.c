@@ -1,4 +1,5 @@
 /* titan_store.c: the shared store by Titan's protocol. Its key `k` is the key `user:k` of the tenant, as there. */
+#include "server_impl.h"
 #include "session.h"
 #include "titan_impl.h"
 
@@ -7,7 +8,7 @@
 
 static struct slice key_of(struct session *n, struct slice name) {
     size_t prefix = sizeof KEY_PREFIX - 1;
-    uint8_t *key = arena_space(&n->titan->arena, prefix + name.len + 1);
+    uint8_t *key = arena_space(&talk_of(n)->arena, prefix + name.len + 1);
     memcpy(key, KEY_PREFIX, prefix);
     if (name.len > 0) memcpy(key + prefix, name.ptr, name.len);
     return slice_of(key, prefix + name.len);
@@ -78,9 +79,9 @@ static void members_ask(struct server *s, struct session *n, struct slice after)
 
 static void members_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
     const struct wire_kv_items *m = message;
-    struct members *w = n->titan->work;
+    struct members *w = talk_of(n)->work;
     const struct wire_kv_key *members = m->members.at;
-    struct buf *text = &n->titan->text;
+    struct buf *text = &talk_of(n)->text;
     (void)more;
     if (titan_refused(s, n, op, message)) return;
     text->max = MEMBERS_BYTES_MAX;
@@ -97,15 +98,15 @@ static void members_told(struct server *s, struct session *n, uint8_t op, const 
 }
 
 static void members_ask(struct server *s, struct session *n, struct slice after) {
-    struct members *w = n->titan->work;
+    struct members *w = talk_of(n)->work;
     struct wire_kv_key key = {w->key};
     struct wire_kv_get get = {.keys = {&key, 1}, .members = true, .after = after, .most = 1000};
     titan_ask(s, n, WIRE_KV_GET, &get, members_told);
 }
 
 void titan_kv_smembers(struct server *s, struct session *n, struct slice body) {
-    struct members *w = ARENA_NEW(&n->titan->arena, struct members);
+    struct members *w = ARENA_NEW(&talk_of(n)->arena, struct members);
     w->key = key_of(n, body);
-    n->titan->work = w;
+    talk_of(n)->work = w;
     members_ask(s, n, (struct slice){0});
 }

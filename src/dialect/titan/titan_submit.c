@@ -7,6 +7,7 @@
 
 #include "base64.h"
 #include "blob.h"
+#include "server_impl.h"
 #include "session.h"
 #include "stream.h"
 #include "titan_files.h"
@@ -32,7 +33,7 @@ struct submission {
 };
 
 static struct submission *work_of(const struct session *n) {
-    return n->titan->work;
+    return talk_of(n)->work;
 }
 
 static bool is_archive(const struct titan_job *j) {
@@ -57,8 +58,8 @@ static void about_put(struct session *n, struct wire_flow *flow) {
     const struct titan_about *about = &work_of(n)->about;
     const struct wire_pair *own = flow->labels.at;
     uint32_t count = flow->labels.count;
-    struct wire_pair *labels = ARENA_ARRAY(&n->titan->arena, struct wire_pair, count + about->label_count);
-    uint8_t *name = arena_copy(&n->titan->arena, about->name.ptr, about->name.len);
+    struct wire_pair *labels = ARENA_ARRAY(&talk_of(n)->arena, struct wire_pair, count + about->label_count);
+    uint8_t *name = arena_copy(&talk_of(n)->arena, about->name.ptr, about->name.len);
     for (size_t i = 0; i < about->name.len; i++)
         if (name[i] < 0x20 || name[i] == 0x7f || name[i] == '/') name[i] = '_';
     for (uint32_t i = 0; i < count; i++) labels[i] = own[i];
@@ -83,7 +84,7 @@ static void submit(struct server *s, struct session *n) {
     struct titan_rules rules = rules_of(s);
     struct wire_flow flow;
     struct why why = {{0}};
-    if (titan_flow(&work_of(n)->jobs, &rules, &n->titan->arena, &flow, &why) != ERR_OK) {
+    if (titan_flow(&work_of(n)->jobs, &rules, &talk_of(n)->arena, &flow, &why) != ERR_OK) {
         titan_sayf(s, n, "ERROR: %s", why.text);
         return;
     }
@@ -101,7 +102,7 @@ static void script_told(struct server *s, struct session *n, uint8_t op, const v
     (void)more;
     if (titan_refused(s, n, op, message)) return;
     struct titan_job *j = &w->jobs.at[w->blob_at++];
-    j->hash = arena_slice(&n->titan->arena, ((const struct wire_blob_kept *)message)->hash);
+    j->hash = arena_slice(&talk_of(n)->arena, ((const struct wire_blob_kept *)message)->hash);
     j->bytes = (struct slice){0};
     scripts_next(s, n);
 }
@@ -110,7 +111,7 @@ static bool is_stored(struct server *s, struct session *n, struct titan_job *j) 
     blob_hash hash;
     s->world.hasher->whole(s->world.hasher, j->bytes, hash.at);
     if (!blobs_touch(s->store.blobs, stream_tenant(n), &hash)) return false;
-    j->hash = slice_of(arena_copy(&n->titan->arena, hash.at, DIGEST_BYTES), DIGEST_BYTES);
+    j->hash = slice_of(arena_copy(&talk_of(n)->arena, hash.at, DIGEST_BYTES), DIGEST_BYTES);
     j->bytes = (struct slice){0};
     return true;
 }
@@ -142,14 +143,14 @@ static void parents_told(struct server *s, struct session *n, uint8_t op, const 
                        SLICE_FMT(w->foreign[i]->id));
             return;
         }
-        w->foreign[i]->target = arena_slice(&n->titan->arena, jobs[i].target);
+        w->foreign[i]->target = arena_slice(&talk_of(n)->arena, jobs[i].target);
     }
     scripts_next(s, n);
 }
 
 static void parents_ask(struct server *s, struct session *n) {
     struct submission *w = work_of(n);
-    struct wire_titan_name *names = ARENA_ARRAY(&n->titan->arena, struct wire_titan_name, w->foreign_count + 1);
+    struct wire_titan_name *names = ARENA_ARRAY(&talk_of(n)->arena, struct wire_titan_name, w->foreign_count + 1);
     for (uint32_t i = 0; i < w->foreign_count; i++) names[i].id = w->foreign[i]->id;
     struct wire_titan_get get = {.what = WIRE_TITAN_JOBS, .names = {names, w->foreign_count}};
     if (w->foreign_count == 0)
@@ -176,7 +177,7 @@ static void files_told(struct server *s, struct session *n, uint8_t op, const vo
     for (uint32_t i = 0; i < w->named_count; i++) {
         struct titan_job *j = &w->jobs.at[w->named[i]];
         const struct wire_kv_item *item = item_of(message, titan_file_key(n, j->file));
-        if (item != NULL && titan_file_hash(item->value, &n->titan->arena, &j->hash)) continue;
+        if (item != NULL && titan_file_hash(item->value, &talk_of(n)->arena, &j->hash)) continue;
         if (j->named && titan_is_gate(&rules, j, &gate)) continue;
         if (w->no_file != NULL)
             titan_say(s, n, slice_str(w->no_file));
@@ -192,7 +193,7 @@ static void files_told(struct server *s, struct session *n, uint8_t op, const vo
 
 static void files_ask(struct server *s, struct session *n) {
     struct submission *w = work_of(n);
-    struct wire_kv_key *keys = ARENA_ARRAY(&n->titan->arena, struct wire_kv_key, w->named_count + 1);
+    struct wire_kv_key *keys = ARENA_ARRAY(&talk_of(n)->arena, struct wire_kv_key, w->named_count + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->named_count; i++) {
         struct slice key = titan_file_key(n, w->jobs.at[w->named[i]].file);
@@ -212,7 +213,7 @@ static bool scripts_decode(struct server *s, struct session *n, struct titan_job
         struct titan_job *j = &jobs->at[i];
         struct why why = {{0}};
         if ((j->kind != TITAN_KIND_SCRIPT && j->kind != TITAN_KIND_SERVICE) || j->named) continue;
-        enum err e = base64_read(j->base64, &n->titan->arena, &j->bytes, &why);
+        enum err e = base64_read(j->base64, &talk_of(n)->arena, &j->bytes, &why);
         if (e == ERR_OK && j->bytes.len == 0) e = why_set(&why, ERR_INVALID, "there is nothing in it");
         if (e == ERR_OK) continue;
         titan_sayf(s, n, "ERROR: job %.*s: its file %.*s: %s", SLICE_FMT(j->id), SLICE_FMT(j->file), why.text);
@@ -222,10 +223,10 @@ static bool scripts_decode(struct server *s, struct session *n, struct titan_job
 }
 
 static void begin(struct session *n, struct titan_jobs jobs, const char *accepted) {
-    struct arena *a = &n->titan->arena;
+    struct arena *a = &talk_of(n)->arena;
     struct submission *w = ARENA_NEW(a, struct submission);
     uint32_t parents = 0;
-    n->titan->work = w;
+    talk_of(n)->work = w;
     *w = (struct submission){.jobs = jobs, .accepted = accepted, .named = ARENA_ARRAY(a, uint32_t, jobs.count + 1)};
     for (uint32_t i = 0; i < jobs.count; i++) parents += jobs.at[i].parent_count;
     w->foreign = ARENA_ARRAY(a, struct titan_parent *, parents + 1);
@@ -246,7 +247,7 @@ void titan_submit_jobs(struct server *s, struct session *n, struct titan_jobs jo
 void titan_submit_dag(struct server *s, struct session *n, struct slice body) {
     struct titan_jobs jobs;
     struct why why = {{0}};
-    if (titan_dag_read(body, &n->titan->arena, &jobs, &why) != ERR_OK) {
+    if (titan_dag_read(body, &talk_of(n)->arena, &jobs, &why) != ERR_OK) {
         titan_sayf(s, n, "ERROR: %s", why.text);
         return;
     }
@@ -256,7 +257,7 @@ void titan_submit_dag(struct server *s, struct session *n, struct slice body) {
 /* An id that nobody else has. */
 static struct slice id_make(struct server *s, struct session *n, const char *prefix) {
     struct clock *c = s->world.clock;
-    char *id = arena_alloc(&n->titan->arena, 64);
+    char *id = arena_alloc(&talk_of(n)->arena, 64);
     uint64_t a = c->random(c), b = c->random(c);
     snprintf(id, 64, "%s%08x-%04x-4%03x-%04x-%012llx", prefix, (uint32_t)(a >> 32), (uint32_t)(a >> 16 & 0xffff),
              (uint32_t)(a & 0xfff), (uint32_t)(0x8000 | (b >> 48 & 0x3fff)), (unsigned long long)(b & 0xffffffffffff));
@@ -264,9 +265,9 @@ static struct slice id_make(struct server *s, struct session *n, const char *pre
 }
 
 void titan_submit_job(struct server *s, struct session *n, struct slice body) {
-    struct titan_jobs jobs = {ARENA_NEW(&n->titan->arena, struct titan_job), 1};
+    struct titan_jobs jobs = {ARENA_NEW(&talk_of(n)->arena, struct titan_job), 1};
     struct why why = {{0}};
-    if (titan_job_read(body, &n->titan->arena, jobs.at, &why) != ERR_OK) {
+    if (titan_job_read(body, &talk_of(n)->arena, jobs.at, &why) != ERR_OK) {
         titan_sayf(s, n, "ERROR: %s", why.text);
         return;
     }
@@ -280,7 +281,7 @@ void titan_submit_job(struct server *s, struct session *n, struct slice body) {
 
 static void named_begin(struct server *s, struct session *n, const struct titan_job *job, const char *accepted,
                         const char *no_file) {
-    struct titan_jobs jobs = {ARENA_NEW(&n->titan->arena, struct titan_job), 1};
+    struct titan_jobs jobs = {ARENA_NEW(&talk_of(n)->arena, struct titan_job), 1};
     *jobs.at = *job;
     if (jobs.at->requirement.len == 0) jobs.at->requirement = SLICE(TITAN_GENERAL);
     begin(n, jobs, accepted);
@@ -303,7 +304,7 @@ void titan_run(struct server *s, struct session *n, struct slice body) {
     job.id = id_make(s, n, "TSK-");
     struct slice on = job.requirement.len > 0 ? job.requirement : SLICE(TITAN_GENERAL);
     size_t room = job.id.len + on.len + 32;
-    char *accepted = arena_alloc(&n->titan->arena, room);
+    char *accepted = arena_alloc(&talk_of(n)->arena, room);
     snprintf(accepted, room, "JOB_QUEUED%.*s on %.*s", SLICE_FMT(job.id), SLICE_FMT(on));
     named_begin(s, n, &job, accepted, "ERROR: File not found recursively in perm_files");
 }

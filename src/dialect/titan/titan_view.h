@@ -3,6 +3,7 @@
 #define REEVE_TITAN_VIEW_H
 
 #include "server_impl.h"
+#include "titan_session.h"
 
 const char *titan_status_word(const struct server *s, const struct job_view *job);
 

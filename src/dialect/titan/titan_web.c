@@ -4,22 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "http_dialect.h"
 #include "multipart.h"
+#include "route.h"
+#include "server_impl.h"
 #include "session.h"
-#include "web_impl.h"
 
 #define ERROR_BYTES_MAX 1024u
 
 /* ---- life ---- */
 
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
-    struct server *s = ctx;
-    s->handler.opened(ctx, conn, peer);
-    struct session *n = session_of(s, conn);
-    struct titan_talk *t = n != NULL ? titan_talk_open(s, n) : NULL;
-    if (t == NULL) return;
-    t->has_served = true; /* no frame is on its way (titan_fleet.h) */
-    n->is_dash = true;
+    (void)session_open(ctx, conn, peer, &titan_web_dialect);
 }
 
 void titan_web_init(struct server *s) {
@@ -36,7 +32,7 @@ static void refuse(struct server *s, struct session *n, uint16_t status, enum er
 /* Any page in a browser of this machine can send to loopback, and its name server can lead its own name there. What a
  * browser sends for another page says so; Titan's scripts say nothing of pages. */
 static bool check_page(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     const struct slice *origin = http_header(r, "origin"), *site = http_header(r, "sec-fetch-site");
     bool reads = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
     if (!web_knows_host(s, n)) {
@@ -51,7 +47,7 @@ static bool check_page(struct server *s, struct session *n) {
 }
 
 static bool check_body(struct server *s, struct session *n, enum titan_body body) {
-    const struct http_request *r = &n->web->in.request;
+    const struct http_request *r = &web_of(n)->in.request;
     const struct slice *type = http_header(r, "content-type");
     struct multipart ignored;
     if (body == TITAN_BODY_JSON && !web_is_json(r))
@@ -63,12 +59,12 @@ static bool check_body(struct server *s, struct session *n, enum titan_body body
     return false;
 }
 
-bool titan_web_admit(struct server *s, struct session *n) {
-    const struct http_request *r = &n->web->in.request;
+static bool admit(struct server *s, struct session *n) {
+    const struct http_request *r = &web_of(n)->in.request;
     struct titan_asked asked;
-    arena_reset(&s->webs.arena);
+    arena_reset(&webs_of(s)->arena);
     if (!check_page(s, n)) return false;
-    bool found = titan_http_find(r, &s->webs.arena, &asked);
+    bool found = titan_http_find(r, &webs_of(s)->arena, &asked);
     if (r->verb == HTTP_VERB_OPTIONS) {
         web_say_nothing(s, n, found ? asked.allow : "GET, HEAD, POST, OPTIONS");
     } else if (!found) {
@@ -78,7 +74,7 @@ bool titan_web_admit(struct server *s, struct session *n) {
     } else if (s->draining) {
         refuse(s, n, 503, ERR_BUSY, "the server is stopping");
     } else if (check_body(s, n, asked.body)) {
-        n->web->titan = (uint8_t)asked.call;
+        web_of(n)->call = (uint8_t)asked.call;
         titan_be(s, n);
         return true;
     }
@@ -93,8 +89,8 @@ static void page_elsewhere(struct server *s, struct session *n, const char *path
     snprintf(place, sizeof place, "%.*s%s", SLICE_FMT(bytes_slice(s->reached_at)), path);
     struct http_head h = {.status = 302, .length = 0, .location = place};
     web_put_head(s, n, &h);
-    session_send_raw(s, n, buf_slice(&s->webs.out));
-    titan_talk_reset(n->titan);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
+    titan_talk_reset(talk_of(n));
     web_finished(s, n);
 }
 
@@ -110,7 +106,7 @@ static void said_otherwise(struct server *s, struct session *n, struct slice tex
     titan_page_error(s, n, 400, "%.*s", SLICE_FMT(titan_page_reason(text)));
 }
 
-void titan_web_serve(struct server *s, struct session *n) {
+static void page_serve(struct server *s, struct session *n) {
     static const titan_page_fn pages[TITAN_CALL_COUNT] = {[TITAN_CALL_LOGS] = titan_page_logs,
                                                           [TITAN_CALL_DAGS] = titan_page_dags,
                                                           [TITAN_CALL_SUBMIT] = titan_page_submit,
@@ -131,19 +127,19 @@ void titan_web_serve(struct server *s, struct session *n) {
                                                           [TITAN_CALL_MANIFEST] = titan_page_manifest,
                                                           [TITAN_CALL_LAUNCH] = titan_page_launch};
     struct titan_asked asked;
-    n->web->busy = n->titan->busy = true;
-    n->titan->said = said_otherwise;
-    if (!titan_http_find(&n->web->in.request, &n->titan->arena, &asked)) asked = (struct titan_asked){0};
-    titan_page_fn page = pages[n->web->titan];
+    web_of(n)->busy = talk_of(n)->busy = true;
+    talk_of(n)->said = said_otherwise;
+    if (!titan_http_find(&web_of(n)->in.request, &talk_of(n)->arena, &asked)) asked = (struct titan_asked){0};
+    titan_page_fn page = pages[web_of(n)->call];
     if (page != NULL)
         page(s, n, asked.word);
     else
-        page_elsewhere(s, n, page_path((enum titan_call)n->web->titan));
+        page_elsewhere(s, n, page_path((enum titan_call)web_of(n)->call));
 }
 
 /* Sets aside what an earlier frame of this request has left. */
 void titan_page_call(struct server *s, struct session *n, titan_serve_fn serve, struct slice body, titan_said_fn said) {
-    struct titan_talk *t = n->titan;
+    struct titan_talk *t = talk_of(n);
     size_t most = t->text.max;
     buf_fini(&t->text);
     buf_init(&t->text, most);
@@ -156,7 +152,7 @@ struct slice titan_page_print(struct session *n, const char *format, ...) {
     va_start(args, format);
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    char *text = arena_alloc(&n->titan->arena, (size_t)len + 1);
+    char *text = arena_alloc(&talk_of(n)->arena, (size_t)len + 1);
     va_start(args, format);
     (void)vsnprintf(text, (size_t)len + 1, format, args);
     va_end(args);
@@ -171,21 +167,32 @@ struct slice titan_page_reason(struct slice text) {
 
 /* ---- answers ---- */
 
+/* Flask answers what is wrong with a request by 400. */
+static struct api_said refusal(struct json *j, enum err e, uint16_t status, struct slice text, const char *field,
+                               uint32_t retry_after_ms) {
+    (void)field;
+    uint16_t usual = (uint16_t)err_http_status(e);
+    json_object(j);
+    json_key(j, "error"), json_text(j, text.len > 0 ? text : slice_str(err_meaning(e)));
+    json_object_end(j);
+    return (struct api_said){status != 0 ? status : usual == 422 ? 400 : usual, (retry_after_ms + 999) / 1000};
+}
+
 void titan_page_say(struct server *s, struct session *n, uint16_t status) {
     struct http_head h = {.status = status};
-    if (s->webs.json.full) {
+    if (webs_of(s)->json.full) {
         struct json j = web_json(s);
-        h.status = titan_web_refusal(&j, ERR_LIMIT, 0, SLICE("the answer is too large"), 0).status;
+        h.status = refusal(&j, ERR_LIMIT, 0, SLICE("the answer is too large"), NULL, 0).status;
     }
-    titan_talk_reset(n->titan);
+    titan_talk_reset(talk_of(n));
     web_send_json(s, n, &h);
 }
 
 void titan_page_text(struct server *s, struct session *n, struct slice text) {
     struct api_said said = {.status = 200};
-    buf_clear(&s->webs.json);
-    buf_put_slice(&s->webs.json, text);
-    titan_talk_reset(n->titan);
+    buf_clear(&webs_of(s)->json);
+    buf_put_slice(&webs_of(s)->json, text);
+    titan_talk_reset(talk_of(n));
     web_say_body(s, n, &said, "text/plain; charset=utf-8");
 }
 
@@ -196,7 +203,7 @@ void titan_page_error(struct server *s, struct session *n, uint16_t status, cons
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     struct json j = web_json(s);
-    (void)titan_web_refusal(&j, ERR_INVALID, status, slice_str(text), 0);
+    (void)refusal(&j, ERR_INVALID, status, slice_str(text), NULL, 0);
     titan_page_say(s, n, status);
 }
 
@@ -209,28 +216,19 @@ void titan_page_failed(struct server *s, struct session *n, uint16_t status, con
     titan_page_say(s, n, status);
 }
 
-/* Flask answers what is wrong with a request by 400. */
-struct api_said titan_web_refusal(struct json *j, enum err e, uint16_t status, struct slice text,
-                                  uint32_t retry_after_ms) {
-    uint16_t usual = (uint16_t)err_http_status(e);
-    json_object(j);
-    json_key(j, "error"), json_text(j, text.len > 0 ? text : slice_str(err_meaning(e)));
-    json_object_end(j);
-    return (struct api_said){status != 0 ? status : usual == 422 ? 400 : usual, (retry_after_ms + 999) / 1000};
-}
-
 bool titan_page_refused(struct server *s, struct session *n, uint8_t op, const void *message) {
     const struct wire_error *error = message;
     const struct wire_busy *busy = message;
     if (op != WIRE_ERROR && op != WIRE_BUSY) return false;
     struct json j = web_json(s);
-    struct api_said said = op == WIRE_ERROR ? titan_web_refusal(&j, api_err_of(error->code), 0, error->message, 0)
-                                            : titan_web_refusal(&j, ERR_BUSY, 503, busy->reason, 0);
+    struct api_said said = op == WIRE_ERROR ? refusal(&j, api_err_of(error->code), 0, error->message, NULL, 0)
+                                            : refusal(&j, ERR_BUSY, 503, busy->reason, NULL, 0);
     titan_page_say(s, n, said.status);
     return true;
 }
 
-void titan_web_broken(struct server *s, struct session *n, uint8_t op, const void *message) {
+/* What comes in place of a file that was to be streamed. */
+static void broken(struct server *s, struct session *n, uint8_t op, const void *message) {
     if (!titan_page_refused(s, n, op, message)) titan_page_error(s, n, 500, "the file could not be read");
 }
 
@@ -239,7 +237,7 @@ void titan_web_broken(struct server *s, struct session *n, uint8_t op, const voi
 static void walk_ask(struct server *s, struct session *n, struct slice after);
 
 static void walk_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct titan_walk *w = n->titan->work;
+    const struct titan_walk *w = talk_of(n)->work;
     const struct wire_kv_items *m = message;
     size_t prefix = strlen(w->prefix);
     (void)more;
@@ -254,12 +252,73 @@ static void walk_told(struct server *s, struct session *n, uint8_t op, const voi
 }
 
 static void walk_ask(struct server *s, struct session *n, struct slice after) {
-    const struct titan_walk *w = n->titan->work;
+    const struct titan_walk *w = talk_of(n)->work;
     struct wire_kv_get get = {.prefix = slice_str(w->prefix), .after = after, .most = w->most};
     titan_ask(s, n, WIRE_KV_GET, &get, walk_told);
 }
 
 void titan_page_walk(struct server *s, struct session *n, const struct titan_walk *w) {
-    n->titan->work = arena_copy(&n->titan->arena, w, sizeof *w);
+    talk_of(n)->work = arena_copy(&talk_of(n)->arena, w, sizeof *w);
     walk_ask(s, n, (struct slice){0});
 }
+
+/* ---- the dialect ---- */
+
+static const char *listen(const struct server *s) {
+    return s->options.titan->http_listen;
+}
+
+static const struct http_face face = {
+    .listen = listen, .admit = admit, .serve = page_serve, .refusal = refusal, .answer = broken};
+
+static bool open(struct server *s, struct session *n) {
+    if (!web_open(s, n, &face)) return false;
+    struct titan_talk *t = titan_talk_open(s, n);
+    if (t == NULL) return false;
+    web_of(n)->own = t;
+    t->has_served = true; /* no frame is on its way (titan_fleet.h) */
+    return true;
+}
+
+static void closed(struct server *s, struct session *n) {
+    titan_talk_close(s, web_of(n)->own);
+    web_closed(s, n);
+}
+
+/* What the talk has asked for is its own; files that are streamed and refusals leave as by HTTP. */
+static void tell(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
+                 const void *message) {
+    if (talk_of(n)->busy)
+        titan_tell(s, n, op, flags, request, message);
+    else
+        web_tell(s, n, op, flags, request, message);
+}
+
+static void frames(struct server *s, struct session *n, struct slice bytes) {
+    if (talk_of(n)->busy)
+        titan_heard(s, n, bytes);
+    else
+        web_frames(s, n, bytes);
+}
+
+static uint64_t memory_bytes(const struct session *n) {
+    return web_memory_bytes(n) + titan_memory_bytes(talk_of(n));
+}
+
+const struct dialect_ops titan_web_dialect = {.name = "HTTP",
+                                              .first = SNIFF_BIT(SNIFF_HTTP),
+                                              .misfits = HTTP_MISFITS,
+                                              .open = open,
+                                              .closed = closed,
+                                              .received = web_received,
+                                              .decode = request_decode,
+                                              .tell = tell,
+                                              .frames = frames,
+                                              .refuse = web_refuse,
+                                              .misfit = web_misfit,
+                                              .drained = web_drained,
+                                              .is_idle = web_is_idle,
+                                              .memory_bytes = memory_bytes,
+                                              .part_bytes = web_part_bytes,
+                                              .own_op = WIRE_TITAN_GET,
+                                              .own_row = &titan_own_row};

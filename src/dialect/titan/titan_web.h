@@ -6,20 +6,14 @@
 #ifndef REEVE_TITAN_WEB_H
 #define REEVE_TITAN_WEB_H
 
-#include "api.h"
+#include "dialect.h"
 #include "server_impl.h"
 #include "titan_http.h"
 #include "titan_impl.h"
 
 void titan_web_init(struct server *s);
 
-/* For web.c: whether a head may go on to be a request (else it was answered), and a whole one. */
-bool titan_web_admit(struct server *s, struct session *n);
-void titan_web_serve(struct server *s, struct session *n);
-/* For web_answer.c: a refusal, and what comes in place of a file that was to be streamed. */
-struct api_said titan_web_refusal(struct json *j, enum err e, uint16_t status, struct slice text,
-                                  uint32_t retry_after_ms);
-void titan_web_broken(struct server *s, struct session *n, uint8_t op, const void *message);
+extern const struct dialect_ops titan_web_dialect;
 
 /* ---- for those who serve a request ---- */
 

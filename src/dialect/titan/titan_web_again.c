@@ -1,13 +1,14 @@
 /* titan_web_again.c: DAGs that are run again: all of one, or one job of it without what it waited for. What is run is
  * what was kept when it was sent, or when its manifest came (titan_web_dag.h). */
 #include "json_tree.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_files.h"
 #include "titan_web.h"
 #include "titan_web_dag.h"
 
 static void no_payload(struct server *s, struct session *n) {
-    const struct titan_sending *w = n->titan->page;
+    const struct titan_sending *w = talk_of(n)->page;
     titan_page_error(s, n, 404, "No stored payload for '%.*s': submit it again by the SDK or the constructor",
                      SLICE_FMT(w->job.len > 0 ? w->job : w->name));
 }
@@ -24,15 +25,15 @@ static bool job_pick(struct titan_sending *w) {
 }
 
 static void run_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct titan_sending *w = n->titan->page;
+    struct titan_sending *w = talk_of(n)->page;
     const struct wire_kv_items *m = message;
     const struct json_node *root = NULL;
     struct why why = {{0}};
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
     const struct wire_kv_item *item = m->items.at;
-    if (m->items.count > 0 && json_tree_read(arena_slice(&n->titan->arena, item->value), s->limits, &n->titan->arena,
-                                             &root, &why) == ERR_OK) {
+    if (m->items.count > 0 && json_tree_read(arena_slice(&talk_of(n)->arena, item->value), s->limits,
+                                             &talk_of(n)->arena, &root, &why) == ERR_OK) {
         const struct json_node *run = json_tree_get(root, SLICE("agent_run_id"));
         if (run != NULL && run->kind == JSON_TEXT) w->run = run->text;
     }
@@ -40,8 +41,8 @@ static void run_told(struct server *s, struct session *n, uint8_t op, const void
 }
 
 static void text_read(struct server *s, struct session *n) {
-    struct titan_sending *w = n->titan->page;
-    struct arena *a = &n->titan->arena;
+    struct titan_sending *w = talk_of(n)->page;
+    struct arena *a = &talk_of(n)->arena;
     const struct json_node *root = NULL;
     struct why why = {{0}};
     struct slice text = slice_of(w->text, (size_t)w->len);
@@ -66,7 +67,7 @@ static void text_read(struct server *s, struct session *n) {
 }
 
 static void piece_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct titan_sending *w = n->titan->page;
+    struct titan_sending *w = talk_of(n)->page;
     const struct wire_blob_data *m = message;
     if (titan_page_refused(s, n, op, message)) return;
     if (w->len + m->data.len <= w->room && m->data.len > 0) memcpy(w->text + w->len, m->data.ptr, m->data.len);
@@ -81,7 +82,7 @@ static void piece_told(struct server *s, struct session *n, uint8_t op, const vo
 /* HASH BYTES MS OFFSET LENGTH */
 static bool place_read(struct session *n, struct slice value, struct wire_blob_get *ret) {
     uint64_t numbers[4] = {0};
-    if (!titan_file_hash(value, &n->titan->arena, &ret->hash)) return false;
+    if (!titan_file_hash(value, &talk_of(n)->arena, &ret->hash)) return false;
     struct slice rest = slice_of(value.ptr + 2 * DIGEST_BYTES, value.len - 2 * DIGEST_BYTES);
     for (uint32_t i = 0; i < 4; i++) {
         size_t len = 1;
@@ -95,14 +96,14 @@ static bool place_read(struct session *n, struct slice value, struct wire_blob_g
 }
 
 static void payload_get(struct server *s, struct session *n, struct slice value) {
-    struct titan_sending *w = n->titan->page;
+    struct titan_sending *w = talk_of(n)->page;
     struct wire_blob_get get = {0};
     if (!place_read(n, value, &get) || get.most > (uint64_t)s->limits->http_body_bytes_max) {
         no_payload(s, n);
         return;
     }
     w->room = get.most;
-    w->text = arena_space(&n->titan->arena, (size_t)w->room + 1);
+    w->text = arena_space(&talk_of(n)->arena, (size_t)w->room + 1);
     titan_ask(s, n, WIRE_BLOB_GET, &get, piece_told);
 }
 
@@ -117,7 +118,7 @@ static void dag_payload_told(struct server *s, struct session *n, uint8_t op, co
 }
 
 static void dag_payload_ask(struct server *s, struct session *n) {
-    const struct titan_sending *w = n->titan->page;
+    const struct titan_sending *w = talk_of(n)->page;
     struct wire_kv_key key = {titan_page_print(n, TITAN_PAYLOAD_PREFIX TITAN_ENTRY_DAG "%.*s", SLICE_FMT(w->name))};
     struct wire_kv_get get = {.keys = {&key, 1}};
     if (key.text.len > (size_t)s->limits->store_key_bytes_max)
@@ -127,8 +128,8 @@ static void dag_payload_ask(struct server *s, struct session *n) {
 }
 
 void titan_page_redeploy(struct server *s, struct session *n, struct slice word) {
-    struct titan_sending *w = ARENA_NEW(&n->titan->arena, struct titan_sending);
-    n->titan->page = w;
+    struct titan_sending *w = ARENA_NEW(&talk_of(n)->arena, struct titan_sending);
+    talk_of(n)->page = w;
     w->word = word;
     w->name = titan_dag_name(word);
     dag_payload_ask(s, n);
@@ -136,8 +137,8 @@ void titan_page_redeploy(struct server *s, struct session *n, struct slice word)
 
 /* The job's own payload, or that of its DAG, which the manifest names. */
 static void job_payload_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct titan_sending *w = n->titan->page;
-    struct arena *a = &n->titan->arena;
+    struct titan_sending *w = talk_of(n)->page;
+    struct arena *a = &talk_of(n)->arena;
     const struct wire_kv_items *m = message;
     const struct json_node *root = NULL, *dag = NULL;
     struct slice payload = {0};
@@ -162,10 +163,10 @@ static void job_payload_told(struct server *s, struct session *n, uint8_t op, co
 }
 
 void titan_page_replay(struct server *s, struct session *n, struct slice word) {
-    struct titan_sending *w = ARENA_NEW(&n->titan->arena, struct titan_sending);
-    n->titan->page = w;
+    struct titan_sending *w = ARENA_NEW(&talk_of(n)->arena, struct titan_sending);
+    talk_of(n)->page = w;
     w->word = word;
-    w->job = titan_prefixed(word, &n->titan->arena);
+    w->job = titan_prefixed(word, &talk_of(n)->arena);
     struct wire_kv_key keys[2] = {{titan_page_print(n, TITAN_PAYLOAD_PREFIX TITAN_ENTRY_JOB "%.*s", SLICE_FMT(w->job))},
                                   {titan_page_print(n, TITAN_MANIFEST_PREFIX "%.*s", SLICE_FMT(w->job))}};
     struct wire_kv_get get = {.keys = {keys, 2}};

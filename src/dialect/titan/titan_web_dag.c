@@ -2,11 +2,12 @@
  * (titan_web_again.c). */
 #include "titan_web_dag.h"
 
+#include "http_dialect.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_files.h"
 #include "titan_submit.h"
 #include "titan_web.h"
-#include "web_impl.h"
 
 #define CLEARED "CLEARED" /* status of a gate that waits for a new decision */
 #define GATE_STATUS "user:titan:hitl:status:"
@@ -27,8 +28,8 @@ static void kept_done(struct server *s, struct session *n) {
 }
 
 static struct slice entry_of(struct server *s, struct session *n, const struct titan_job *job) {
-    const struct titan_sending *w = n->titan->page;
-    struct buf *b = &n->titan->text;
+    const struct titan_sending *w = talk_of(n)->page;
+    struct buf *b = &talk_of(n)->text;
     struct json j;
     buf_clear(b);
     json_init(&j, b);
@@ -42,17 +43,17 @@ static struct slice entry_of(struct server *s, struct session *n, const struct t
     json_key(&j, "filename"), json_text(&j, job->file);
     json_key(&j, "requirement"), json_text(&j, job->requirement);
     json_object_end(&j);
-    return arena_slice(&n->titan->arena, buf_slice(b));
+    return arena_slice(&talk_of(n)->arena, buf_slice(b));
 }
 
 /* The request itself is what a redeploy reads. */
 static void body_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct titan_sending *w = n->titan->page;
+    const struct titan_sending *w = talk_of(n)->page;
     const struct wire_blob_kept *m = message;
     struct titan_entries all = {.done = kept_done};
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
-    all.at = ARENA_ARRAY(&n->titan->arena, struct wire_kv_entry, (size_t)w->dag.jobs.count + 3);
+    all.at = ARENA_ARRAY(&talk_of(n)->arena, struct wire_kv_entry, (size_t)w->dag.jobs.count + 3);
     all.at[all.count++] =
         (struct wire_kv_entry){titan_page_print(n, TITAN_PAYLOAD_PREFIX TITAN_ENTRY_DAG "%.*s", SLICE_FMT(w->name)),
                                titan_payload_value(s, n, m->hash, m->bytes, 0, m->bytes)};
@@ -68,7 +69,7 @@ static void body_told(struct server *s, struct session *n, uint8_t op, const voi
 }
 
 static void submitted_said(struct server *s, struct session *n, struct slice text) {
-    const struct titan_sending *w = n->titan->page;
+    const struct titan_sending *w = talk_of(n)->page;
     struct slice reason = titan_page_reason(text), no_file = SLICE(TITAN_NO_FILE);
     bool lacks_file = reason.len > no_file.len && memcmp(reason.ptr, no_file.ptr, no_file.len) == 0;
     if (lacks_file)
@@ -76,18 +77,18 @@ static void submitted_said(struct server *s, struct session *n, struct slice tex
     else if (!slice_eq(text, SLICE("DAG_ACCEPTED")) || !w->is_new)
         say_response(s, n, slice_eq(text, SLICE("DAG_ACCEPTED")), text);
     else
-        titan_keep(s, n, n->web->in.request.body, body_told);
+        titan_keep(s, n, web_of(n)->in.request.body, body_told);
 }
 
 static void submit(struct server *s, struct session *n) {
-    struct titan_sending *w = n->titan->page;
+    struct titan_sending *w = talk_of(n)->page;
     struct titan_about about = {.name = w->name};
-    struct wire_pair *labels = ARENA_ARRAY(&n->titan->arena, struct wire_pair, 3);
+    struct wire_pair *labels = ARENA_ARRAY(&talk_of(n)->arena, struct wire_pair, 3);
     labels[about.label_count++] = (struct wire_pair){SLICE(TITAN_DAG_LABEL), w->name};
     if (w->job.len > 0) labels[about.label_count++] = (struct wire_pair){SLICE(TITAN_REPLAY_LABEL), SLICE("true")};
     if (w->run.len > 0) labels[about.label_count++] = (struct wire_pair){SLICE("agent_run_id"), w->run};
     about.labels = labels;
-    n->titan->said = submitted_said;
+    talk_of(n)->said = submitted_said;
     titan_submit_jobs(s, n, w->dag.jobs, &about);
 }
 
@@ -99,9 +100,9 @@ static bool is_gate(struct slice id) {
 }
 
 void titan_send(struct server *s, struct session *n) {
-    const struct titan_sending *w = n->titan->page;
+    const struct titan_sending *w = talk_of(n)->page;
     struct titan_entries all = {.done = submit};
-    all.at = ARENA_ARRAY(&n->titan->arena, struct wire_kv_entry, (size_t)w->dag.jobs.count + 1);
+    all.at = ARENA_ARRAY(&talk_of(n)->arena, struct wire_kv_entry, (size_t)w->dag.jobs.count + 1);
     for (uint32_t i = 0; i < w->dag.jobs.count; i++) {
         struct slice id = w->dag.jobs.at[i].id;
         if (is_gate(id))
@@ -114,12 +115,12 @@ void titan_send(struct server *s, struct session *n) {
 /* ---- a new one ---- */
 
 void titan_page_submit(struct server *s, struct session *n, struct slice word) {
-    struct titan_sending *w = ARENA_NEW(&n->titan->arena, struct titan_sending);
+    struct titan_sending *w = ARENA_NEW(&talk_of(n)->arena, struct titan_sending);
     struct why why = {{0}};
-    n->titan->page = w;
+    talk_of(n)->page = w;
     w->word = word;
     w->is_new = true;
-    if (titan_dag_json(n->web->in.request.body, s->limits, &n->titan->arena, &w->dag, &why) != ERR_OK) {
+    if (titan_dag_json(web_of(n)->in.request.body, s->limits, &talk_of(n)->arena, &w->dag, &why) != ERR_OK) {
         titan_page_error(s, n, 400, "%s", why.text);
         return;
     }

@@ -2,11 +2,12 @@
  * the JSON that the page reads. */
 #include <stdlib.h>
 
+#include "http_dialect.h"
 #include "json_tree.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_web.h"
 #include "titan_web_dag.h"
-#include "web_impl.h"
 
 #define NAME_STANDARD "my-pipeline"
 #define DRAFTS_PER_PAGE 16u /* a value may be long */
@@ -19,7 +20,7 @@ struct slice titan_draft_key(struct session *n, struct slice name) {
 
 /* The time comes first: whoever lists drafts need not read their drawings. */
 struct slice titan_draft_value(struct server *s, struct session *n, struct slice nodes, struct slice edges) {
-    struct buf *b = &n->titan->text;
+    struct buf *b = &talk_of(n)->text;
     struct json j;
     buf_clear(b);
     json_init(&j, b);
@@ -28,11 +29,11 @@ struct slice titan_draft_value(struct server *s, struct session *n, struct slice
     json_key(&j, "nodes"), json_raw(&j, nodes);
     json_key(&j, "edges"), json_raw(&j, edges);
     json_object_end(&j);
-    return arena_slice(&n->titan->arena, buf_slice(b));
+    return arena_slice(&talk_of(n)->arena, buf_slice(b));
 }
 
 static void saved_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct slice *name = n->titan->page;
+    const struct slice *name = talk_of(n)->page;
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
     struct json j = web_json(s);
@@ -52,12 +53,12 @@ static bool list_read(struct slice text, const struct json_node *root, const cha
 }
 
 void titan_page_draft_save(struct server *s, struct session *n, struct slice word) {
-    struct slice text = n->web->in.request.body, nodes, edges, *name = ARENA_NEW(&n->titan->arena, struct slice);
+    struct slice text = web_of(n)->in.request.body, nodes, edges, *name = ARENA_NEW(&talk_of(n)->arena, struct slice);
     const struct json_node *root = NULL;
     struct why why = {{0}};
     (void)word;
-    n->titan->page = name;
-    if (json_tree_read(text, s->limits, &n->titan->arena, &root, &why) != ERR_OK) {
+    talk_of(n)->page = name;
+    if (json_tree_read(text, s->limits, &talk_of(n)->arena, &root, &why) != ERR_OK) {
         titan_page_error(s, n, 400, "%s", why.text);
         return;
     }
@@ -114,10 +115,10 @@ struct drafts {
 };
 
 static void take(struct session *n, struct slice name, const struct wire_kv_item *item) {
-    struct drafts *w = n->titan->page;
-    struct draft *d = ARENA_NEW(&n->titan->arena, struct draft);
+    struct drafts *w = talk_of(n)->page;
+    struct draft *d = ARENA_NEW(&talk_of(n)->arena, struct draft);
     struct slice before = SLICE("{\"saved_at\":"), value = item->value;
-    *d = (struct draft){.name = arena_slice(&n->titan->arena, name), .next = w->first};
+    *d = (struct draft){.name = arena_slice(&talk_of(n)->arena, name), .next = w->first};
     size_t len = before.len;
     while (len < value.len && value.ptr[len] >= '0' && value.ptr[len] <= '9') len++;
     if (value.len > before.len && memcmp(value.ptr, before.ptr, before.len) == 0)
@@ -133,8 +134,8 @@ static int newest_first(const void *a, const void *b) {
 }
 
 static void done(struct server *s, struct session *n) {
-    const struct drafts *w = n->titan->page;
-    struct draft **all = ARENA_ARRAY(&n->titan->arena, struct draft *, w->count + 1);
+    const struct drafts *w = talk_of(n)->page;
+    struct draft **all = ARENA_ARRAY(&talk_of(n)->arena, struct draft *, w->count + 1);
     uint32_t count = 0;
     for (struct draft *d = w->first; d != NULL; d = d->next) all[count++] = d;
     if (count > 0) qsort(all, count, sizeof *all, newest_first);
@@ -156,6 +157,6 @@ static void done(struct server *s, struct session *n) {
 void titan_page_drafts(struct server *s, struct session *n, struct slice word) {
     static const struct titan_walk walk = {TITAN_DRAFT_PREFIX, DRAFTS_PER_PAGE, take, done};
     (void)word;
-    n->titan->page = ARENA_NEW(&n->titan->arena, struct drafts);
+    talk_of(n)->page = ARENA_NEW(&talk_of(n)->arena, struct drafts);
     titan_page_walk(s, n, &walk);
 }

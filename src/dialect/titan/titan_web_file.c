@@ -1,11 +1,12 @@
 /* titan_web_file.c: files by the interface of Titan's dashboard: those of the one name space (titan_files.c). */
 #include <stdlib.h>
 
+#include "http_dialect.h"
 #include "multipart.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_files.h"
 #include "titan_web.h"
-#include "web_impl.h"
 
 #define FILES_PER_PAGE 1000u
 #define TOKEN_BYTES_MIN 3u /* of a part of a job's name that a file may be found by */
@@ -62,13 +63,13 @@ static bool value_read(struct slice value, struct file *ret) {
 }
 
 static void take(struct session *n, struct slice name, const struct wire_kv_item *item) {
-    struct files *w = n->titan->page;
+    struct files *w = talk_of(n)->page;
     struct file got = {.next = w->first};
     if (!value_read(item->value, &got) || name.len == 0 || name.ptr[0] == '.') return;
     if (w->wanted.len > 0 && !has_part(name, w->wanted, ',', 1)) return;
-    struct file *f = ARENA_NEW(&n->titan->arena, struct file);
+    struct file *f = ARENA_NEW(&talk_of(n)->arena, struct file);
     *f = got;
-    f->name = arena_slice(&n->titan->arena, name);
+    f->name = arena_slice(&talk_of(n)->arena, name);
     w->first = f;
     w->count++;
 }
@@ -84,8 +85,8 @@ static int by_name(const void *a, const void *b) {
 }
 
 static struct file **sorted(struct session *n, int (*order)(const void *, const void *)) {
-    const struct files *w = n->titan->page;
-    struct file **all = ARENA_ARRAY(&n->titan->arena, struct file *, w->count + 1);
+    const struct files *w = talk_of(n)->page;
+    struct file **all = ARENA_ARRAY(&talk_of(n)->arena, struct file *, w->count + 1);
     uint32_t count = 0;
     for (struct file *f = w->first; f != NULL; f = f->next) all[count++] = f;
     if (count > 0) qsort(all, count, sizeof *all, order);
@@ -102,7 +103,7 @@ static void ending_put(struct json *j, struct slice name) {
 }
 
 static void files_done(struct server *s, struct session *n) {
-    const struct files *w = n->titan->page;
+    const struct files *w = talk_of(n)->page;
     struct file **all = sorted(n, newest_first);
     struct json j = web_json(s);
     json_object(&j);
@@ -123,10 +124,10 @@ static void files_done(struct server *s, struct session *n) {
 
 void titan_page_files(struct server *s, struct session *n, struct slice word) {
     static const struct titan_walk walk = {TITAN_FILE_PREFIX, FILES_PER_PAGE, take, files_done};
-    struct files *w = ARENA_NEW(&n->titan->arena, struct files);
+    struct files *w = ARENA_NEW(&talk_of(n)->arena, struct files);
     (void)word;
-    w->wanted = titan_http_query(&n->web->in.request, "q", &n->titan->arena);
-    n->titan->page = w;
+    w->wanted = titan_http_query(&web_of(n)->in.request, "q", &talk_of(n)->arena);
+    talk_of(n)->page = w;
     titan_page_walk(s, n, &walk);
 }
 
@@ -137,7 +138,7 @@ static bool is_script(struct slice name) {
 }
 
 static void scripts_done(struct server *s, struct session *n) {
-    const struct files *w = n->titan->page;
+    const struct files *w = talk_of(n)->page;
     struct file **all = sorted(n, by_name);
     struct json j = web_json(s);
     json_object(&j);
@@ -153,7 +154,7 @@ static void scripts_done(struct server *s, struct session *n) {
 void titan_page_scripts(struct server *s, struct session *n, struct slice word) {
     static const struct titan_walk walk = {TITAN_FILE_PREFIX, FILES_PER_PAGE, take, scripts_done};
     (void)word;
-    n->titan->page = ARENA_NEW(&n->titan->arena, struct files);
+    talk_of(n)->page = ARENA_NEW(&talk_of(n)->arena, struct files);
     titan_page_walk(s, n, &walk);
 }
 
@@ -167,14 +168,14 @@ static void file_told(struct server *s, struct session *n, uint8_t op, const voi
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
     if (m->items.count == 0 ||
-        !titan_file_hash(((const struct wire_kv_item *)m->items.at)->value, &n->titan->arena, &get.hash)) {
+        !titan_file_hash(((const struct wire_kv_item *)m->items.at)->value, &talk_of(n)->arena, &get.hash)) {
         titan_page_error(s, n, 404, "File not found");
         return;
     }
     memcpy(hash, get.hash.ptr, DIGEST_BYTES);
     get.hash = slice_of(hash, DIGEST_BYTES);
-    titan_talk_reset(n->titan);
-    web_give(s, n, WIRE_BLOB_GET, &get);
+    titan_talk_reset(talk_of(n));
+    web_give_message(s, n, WIRE_BLOB_GET, &get);
 }
 
 void titan_page_file(struct server *s, struct session *n, struct slice word) {
@@ -189,7 +190,7 @@ void titan_page_file(struct server *s, struct session *n, struct slice word) {
 /* ---- up ---- */
 
 static void uploaded_said(struct server *s, struct session *n, struct slice text) {
-    const struct slice *name = n->titan->page;
+    const struct slice *name = talk_of(n)->page;
     if (!slice_eq(text, SLICE("DEPLOY_SUCCESS"))) {
         titan_page_error(s, n, 502, "%.*s", SLICE_FMT(titan_page_reason(text)));
         return;
@@ -216,22 +217,22 @@ static enum err form_read(const struct http_request *r, struct multipart_part *r
 }
 
 void titan_page_upload(struct server *s, struct session *n, struct slice word) {
-    struct slice *name = ARENA_NEW(&n->titan->arena, struct slice);
+    struct slice *name = ARENA_NEW(&talk_of(n)->arena, struct slice);
     struct multipart_part part;
     struct why why = {{0}};
     (void)word;
-    n->titan->page = name;
-    if (form_read(&n->web->in.request, &part, &why) != ERR_OK) {
+    talk_of(n)->page = name;
+    if (form_read(&web_of(n)->in.request, &part, &why) != ERR_OK) {
         titan_page_error(s, n, 400, "%s", why.text);
         return;
     }
-    *name = titan_file_name(part.filename, &n->titan->arena);
+    *name = titan_file_name(part.filename, &talk_of(n)->arena);
     if (!is_script(*name))
         titan_page_error(s, n, 400, "Only .py files are accepted");
     else if (name->len + sizeof TITAN_FILE_PREFIX > (size_t)s->limits->store_key_bytes_max)
         titan_page_error(s, n, 400, "the name is too long");
     else {
-        n->titan->said = uploaded_said;
+        talk_of(n)->said = uploaded_said;
         titan_file_put(s, n, *name, part.data);
     }
 }

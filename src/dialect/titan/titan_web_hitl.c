@@ -1,8 +1,9 @@
 /* titan_web_hitl.c: people decide, by the keys of the store that Titan's gates look at: the set `titan:hitl:queue`, and
  * of each gate its status, its message and since when it waits. */
+#include "http_dialect.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_web.h"
-#include "web_impl.h"
 
 #define USER "user:" /* before keys of Titan's clients (titan_store.c) */
 #define HITL "titan:hitl:"
@@ -31,7 +32,7 @@ static const struct wire_kv_item *item_of(const struct wire_kv_items *m, struct 
 }
 
 static void gate_put(struct session *n, const struct wire_kv_items *m, struct slice gate) {
-    struct pending *w = n->titan->page;
+    struct pending *w = talk_of(n)->page;
     const struct wire_kv_item *status = item_of(m, key_of(n, "status", gate));
     const struct wire_kv_item *text = item_of(m, key_of(n, "message", gate)), *ts = item_of(m, key_of(n, "ts", gate));
     uint64_t at = 0;
@@ -49,7 +50,7 @@ static void gate_put(struct session *n, const struct wire_kv_items *m, struct sl
 }
 
 static void gates_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct pending *w = n->titan->page;
+    struct pending *w = talk_of(n)->page;
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
     for (uint32_t i = 0; i < w->count; i++) gate_put(n, message, w->gates[i]);
@@ -59,13 +60,13 @@ static void gates_told(struct server *s, struct session *n, uint8_t op, const vo
     }
     json_array_end(&w->json);
     struct json j = web_json(s);
-    json_raw(&j, buf_slice(&n->titan->text));
+    json_raw(&j, buf_slice(&talk_of(n)->text));
     titan_page_say(s, n, 200);
 }
 
 static void queue_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct pending *w = n->titan->page;
-    struct arena *a = &n->titan->arena;
+    struct pending *w = talk_of(n)->page;
+    struct arena *a = &talk_of(n)->arena;
     const struct wire_kv_items *m = message;
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
@@ -98,10 +99,10 @@ static void pending_ask(struct server *s, struct session *n, struct slice after)
 }
 
 void titan_page_pending(struct server *s, struct session *n, struct slice word) {
-    struct pending *w = ARENA_NEW(&n->titan->arena, struct pending);
+    struct pending *w = ARENA_NEW(&talk_of(n)->arena, struct pending);
     (void)word;
-    n->titan->page = w;
-    json_init(&w->json, &n->titan->text);
+    talk_of(n)->page = w;
+    json_init(&w->json, &talk_of(n)->text);
     json_array(&w->json);
     pending_ask(s, n, (struct slice){0});
 }
@@ -114,7 +115,7 @@ struct decision {
 };
 
 static void decided_said(struct server *s, struct session *n, struct slice text) {
-    const struct decision *w = n->titan->page;
+    const struct decision *w = talk_of(n)->page;
     if (!slice_eq(text, SLICE("OK"))) {
         titan_page_failed(s, n, 502, "message", titan_page_reason(text));
         return;
@@ -130,9 +131,9 @@ static void decided_said(struct server *s, struct session *n, struct slice text)
 
 /* As the frame that Titan's clients decide by: whoever looks at what such a frame sets sees both. */
 static void decide(struct server *s, struct session *n, struct slice gate, const char *word) {
-    struct decision *w = ARENA_NEW(&n->titan->arena, struct decision);
+    struct decision *w = ARENA_NEW(&talk_of(n)->arena, struct decision);
     *w = (struct decision){gate, word};
-    n->titan->page = w;
+    talk_of(n)->page = w;
     if (memchr(slice_data(gate), '|', gate.len) != NULL) {
         titan_page_failed(s, n, 400, "message", SLICE("the id of a gate has no bar in it"));
         return;

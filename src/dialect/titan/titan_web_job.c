@@ -1,8 +1,9 @@
 /* titan_web_job.c: what became of DAGs and jobs, their output and their end, and another worker. */
+#include "http_dialect.h"
 #include "json_tree.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_web.h"
-#include "web_impl.h"
 
 #define PORT_STANDARD 8082
 
@@ -52,7 +53,7 @@ static void ids_put(struct json *j, const char *key, const struct slice *ids, ui
 }
 
 static void dag_cancel_say(struct server *s, struct session *n, uint32_t cancelled) {
-    const struct dag_cancel *w = n->titan->page;
+    const struct dag_cancel *w = talk_of(n)->page;
     bool failed = cancelled == 0 && w->unknown_count > 0;
     struct json j = web_json(s);
     json_object(&j);
@@ -71,7 +72,7 @@ static void dag_cancel_say(struct server *s, struct session *n, uint32_t cancell
 
 /* Who ended meanwhile is skipped. What the end of another dragged along was cancelled, too. */
 static void dag_cancelled_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct dag_cancel *w = n->titan->page;
+    struct dag_cancel *w = talk_of(n)->page;
     const struct wire_accepted *m = message;
     uint32_t kept = 0;
     (void)more;
@@ -87,8 +88,8 @@ static void dag_cancelled_told(struct server *s, struct session *n, uint8_t op, 
 }
 
 static void dag_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct arena *a = &n->titan->arena;
-    struct dag_cancel *w = n->titan->page;
+    struct arena *a = &talk_of(n)->arena;
+    struct dag_cancel *w = talk_of(n)->page;
     const struct wire_titan *m = message;
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
@@ -113,18 +114,18 @@ static void dag_told(struct server *s, struct session *n, uint8_t op, const void
 }
 
 void titan_page_dag_cancel(struct server *s, struct session *n, struct slice word) {
-    struct dag_cancel *w = ARENA_NEW(&n->titan->arena, struct dag_cancel);
+    struct dag_cancel *w = ARENA_NEW(&talk_of(n)->arena, struct dag_cancel);
     struct wire_titan_name name = {titan_dag_name(word)};
     struct wire_titan_get get = {.what = WIRE_TITAN_DAG, .names = {&name, 1}};
     w->id = word;
-    n->titan->page = w;
+    talk_of(n)->page = w;
     titan_ask(s, n, WIRE_TITAN_GET, &get, dag_told);
 }
 
 /* ---- one job ---- */
 
 static void cancel_said(struct server *s, struct session *n, struct slice text) {
-    const struct slice *id = n->titan->page;
+    const struct slice *id = talk_of(n)->page;
     if (slice_eq(text, SLICE("NOT_FOUND"))) {
         titan_page_failed(s, n, 404, "message",
                           titan_page_print(n, "Job '%.*s' not found or already finished", SLICE_FMT(*id)));
@@ -144,7 +145,7 @@ static void cancel_said(struct server *s, struct session *n, struct slice text) 
 }
 
 void titan_page_job_cancel(struct server *s, struct session *n, struct slice word) {
-    n->titan->page = arena_copy(&n->titan->arena, &word, sizeof word);
+    talk_of(n)->page = arena_copy(&talk_of(n)->arena, &word, sizeof word);
     titan_page_call(s, n, titan_cancel, word, cancel_said);
 }
 
@@ -156,7 +157,7 @@ struct launch {
 };
 
 static void launched_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    const struct launch *w = n->titan->page;
+    const struct launch *w = talk_of(n)->page;
     const struct wire_worker_started *m = message;
     (void)more;
     if (op == WIRE_ERROR || op == WIRE_BUSY) {
@@ -189,13 +190,13 @@ static bool capability_read(struct session *n, const struct json_node *given, st
 }
 
 void titan_page_launch(struct server *s, struct session *n, struct slice word) {
-    struct launch *w = ARENA_NEW(&n->titan->arena, struct launch);
+    struct launch *w = ARENA_NEW(&talk_of(n)->arena, struct launch);
     const struct json_node *root = NULL;
     struct why why = {{0}};
     (void)word;
-    n->titan->page = w;
+    talk_of(n)->page = w;
     w->port = PORT_STANDARD;
-    enum err e = json_tree_read(n->web->in.request.body, s->limits, &n->titan->arena, &root, &why);
+    enum err e = json_tree_read(web_of(n)->in.request.body, s->limits, &talk_of(n)->arena, &root, &why);
     if (e == ERR_OK && root->kind != JSON_OBJECT) e = why_set(&why, ERR_INVALID, "an object is expected");
     const struct json_node *port = e == ERR_OK ? json_tree_get(root, SLICE("port")) : NULL;
     bool is_number = port == NULL || (port->kind == JSON_NUMBER && json_number_i64(port->text, &w->port) == ERR_OK) ||

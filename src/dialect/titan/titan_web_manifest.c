@@ -2,12 +2,13 @@
  * are a DAG, which DAGs a run of an agent, and how each can be sent again. It is merged with what came before, entry by
  * entry (titan_web_dag.h): payloads, which may be long, stay in the request, which is kept as a blob; the others are
  * values. Then flows that are in memory are told what they are a run of. */
+#include "http_dialect.h"
 #include "json_tree.h"
+#include "server_impl.h"
 #include "session.h"
 #include "titan_files.h"
 #include "titan_web.h"
 #include "titan_web_dag.h"
-#include "web_impl.h"
 
 #define STEP_ENTRIES 256u
 #define STEP_BYTES ((size_t)1 << 20)
@@ -27,12 +28,12 @@ struct sync {
 
 struct slice titan_payload_value(struct server *s, struct session *n, struct slice hash, uint64_t bytes,
                                  uint64_t offset, uint64_t length) {
-    struct buf *b = &n->titan->text;
+    struct buf *b = &talk_of(n)->text;
     buf_clear(b);
     for (size_t i = 0; i < hash.len; i++) buf_printf(b, "%02x", hash.ptr[i]);
     buf_printf(b, " %llu %lld %llu %llu", (unsigned long long)bytes, (long long)s->world.clock->wall(s->world.clock).ms,
                (unsigned long long)offset, (unsigned long long)length);
-    return arena_slice(&n->titan->arena, buf_slice(b));
+    return arena_slice(&talk_of(n)->arena, buf_slice(b));
 }
 
 static void entries_next(struct server *s, struct session *n);
@@ -43,7 +44,7 @@ static void entries_told(struct server *s, struct session *n, uint8_t op, const 
 }
 
 static void entries_next(struct server *s, struct session *n) {
-    struct titan_entries *e = n->titan->work;
+    struct titan_entries *e = talk_of(n)->work;
     struct wire_kv_change change = {.op = WIRE_KV_SET, .entries = {e->at + e->next, 0}};
     size_t bytes = 0;
     while (e->next < e->count && change.entries.count < STEP_ENTRIES && bytes < STEP_BYTES) {
@@ -57,7 +58,7 @@ static void entries_next(struct server *s, struct session *n) {
 }
 
 void titan_entries_set(struct server *s, struct session *n, const struct titan_entries *e) {
-    n->titan->work = arena_copy(&n->titan->arena, e, sizeof *e);
+    talk_of(n)->work = arena_copy(&talk_of(n)->arena, e, sizeof *e);
     entries_next(s, n);
 }
 
@@ -73,7 +74,7 @@ static void flow_told(struct server *s, struct session *n, uint8_t op, const voi
 }
 
 static void flows_next(struct server *s, struct session *n) {
-    struct sync *w = n->titan->page;
+    struct sync *w = talk_of(n)->page;
     while (w->flows != NULL && w->at < w->count && w->flows[w->at].len == 0) w->at++;
     if (w->flows == NULL || w->at == w->count) {
         struct json j = web_json(s);
@@ -96,13 +97,13 @@ static struct slice flow_key(const void *ctx, uint32_t value) {
 
 /* Each flow once, and not again what an earlier manifest has told it. */
 static void jobs_told(struct server *s, struct session *n, uint8_t op, const void *message, bool more) {
-    struct sync *w = n->titan->page;
+    struct sync *w = talk_of(n)->page;
     const struct wire_titan *m = message;
     struct index seen;
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
     const struct wire_titan_job *jobs = m->jobs.at;
-    w->flows = ARENA_ARRAY(&n->titan->arena, struct slice, w->count + 1);
+    w->flows = ARENA_ARRAY(&talk_of(n)->arena, struct slice, w->count + 1);
     index_init(&seen);
     for (uint32_t i = 0; i < w->count && i < m->jobs.count; i++) {
         size_t len = 0;
@@ -110,7 +111,7 @@ static void jobs_told(struct server *s, struct session *n, uint8_t op, const voi
         struct slice flow = slice_of(jobs[i].target.ptr, len);
         bool known = slice_eq(jobs[i].dag, w->jobs[i].dag) && slice_eq(jobs[i].run, w->jobs[i].run);
         if (len == 0 || known || index_get(&seen, flow, flow_key, w) != 0) continue;
-        w->flows[i] = arena_slice(&n->titan->arena, flow);
+        w->flows[i] = arena_slice(&talk_of(n)->arena, flow);
         index_put(&seen, w->flows[i], i + 1);
     }
     index_fini(&seen);
@@ -118,7 +119,7 @@ static void jobs_told(struct server *s, struct session *n, uint8_t op, const voi
 }
 
 static void merged(struct server *s, struct session *n) {
-    struct sync *w = n->titan->page;
+    struct sync *w = talk_of(n)->page;
     struct wire_titan_get get = {.what = WIRE_TITAN_JOBS, .names = {w->ids, w->count}};
     if (w->count == 0)
         flows_next(s, n);
@@ -137,10 +138,10 @@ static bool is_payload(const struct json_node *entry) {
 }
 
 static void merge(struct server *s, struct session *n, struct slice hash, uint64_t bytes) {
-    const struct sync *w = n->titan->page;
-    struct slice text = n->web->in.request.body;
+    const struct sync *w = talk_of(n)->page;
+    struct slice text = web_of(n)->in.request.body;
     struct titan_entries all = {.done = merged};
-    all.at = ARENA_ARRAY(&n->titan->arena, struct wire_kv_entry, (size_t)w->root->count + 1);
+    all.at = ARENA_ARRAY(&talk_of(n)->arena, struct wire_kv_entry, (size_t)w->root->count + 1);
     for (const struct json_node *e = w->root->first; e != NULL; e = e->next) {
         const char *prefix = is_payload(e) ? TITAN_PAYLOAD_PREFIX : TITAN_MANIFEST_PREFIX;
         all.at[all.count++] =
@@ -155,7 +156,7 @@ static void body_told(struct server *s, struct session *n, uint8_t op, const voi
     const struct wire_blob_kept *m = message;
     (void)more;
     if (titan_page_refused(s, n, op, message)) return;
-    merge(s, n, arena_slice(&n->titan->arena, m->hash), m->bytes);
+    merge(s, n, arena_slice(&talk_of(n)->arena, m->hash), m->bytes);
 }
 
 static struct slice text_of(const struct json_node *entry, const char *key) {
@@ -165,7 +166,7 @@ static struct slice text_of(const struct json_node *entry, const char *key) {
 
 /* Which entries there are; false: one of them is none, which was said. */
 static bool entries_read(struct server *s, struct session *n, struct sync *w) {
-    struct arena *a = &n->titan->arena;
+    struct arena *a = &talk_of(n)->arena;
     w->ids = ARENA_ARRAY(a, struct wire_titan_name, w->root->count + 1);
     w->jobs = ARENA_ARRAY(a, struct told_job, w->root->count + 1);
     for (const struct json_node *e = w->root->first; e != NULL; e = e->next) {
@@ -193,12 +194,12 @@ static bool entries_read(struct server *s, struct session *n, struct sync *w) {
 }
 
 void titan_page_manifest(struct server *s, struct session *n, struct slice word) {
-    struct sync *w = ARENA_NEW(&n->titan->arena, struct sync);
-    struct slice text = n->web->in.request.body;
+    struct sync *w = ARENA_NEW(&talk_of(n)->arena, struct sync);
+    struct slice text = web_of(n)->in.request.body;
     struct why why = {{0}};
     (void)word;
-    n->titan->page = w;
-    if (json_tree_read(text, s->limits, &n->titan->arena, &w->root, &why) != ERR_OK)
+    talk_of(n)->page = w;
+    if (json_tree_read(text, s->limits, &talk_of(n)->arena, &w->root, &why) != ERR_OK)
         titan_page_error(s, n, 400, "%s", why.text);
     else if (w->root->kind != JSON_OBJECT)
         titan_page_error(s, n, 400, "a manifest is an object");

@@ -78,4 +78,4 @@ static void metrics(struct buf *out, int64_t time_ms, const struct wire_amount *
     json_object_end(&j);
 }
 
-const struct dialect event_format_dialect = {"reeve", event, hello, gap, metrics};
+const struct event_wording event_format_wording = {"reeve", event, hello, gap, metrics};

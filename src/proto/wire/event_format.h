@@ -9,7 +9,7 @@
 #ifndef REEVE_EVENT_FORMAT_H
 #define REEVE_EVENT_FORMAT_H
 
-#include "dialect.h"
+#include "event_wording.h"
 #include "json.h"
 
 void event_format_put(struct json *j, const struct wire_event *e); /* one object */

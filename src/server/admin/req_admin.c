@@ -3,8 +3,9 @@
 
 #include "call.h"
 #include "route.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 #include "utf8.h"
 
 #define LIMITS_PAGE_MAX 1000u

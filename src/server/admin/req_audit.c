@@ -8,8 +8,9 @@
 #include "history_request.h"
 #include "panic.h"
 #include "route.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 #include "target.h"
 
 #define AUDITS_MAX 16u

@@ -6,6 +6,7 @@
 #include "metric.h"
 #include "playground.h"
 #include "route.h"
+#include "server_impl.h"
 #include "subscribers.h"
 
 static void add_worker(void *ctx, const struct worker_view *w) {
@@ -37,9 +38,6 @@ static void take_process(struct server *s, struct sample *ret) {
     int64_t apart_ms = shard_clock_apart(server_shard(s));
     ret->clock_apart_s = (uint64_t)(apart_ms < 0 ? -apart_ms : apart_ms) / 1000u;
     ret->clock_steps = server_shard(s)->clock_steps;
-    ret->logins = s->logins.count;
-    ret->logins_failed = s->logins.failed_count;
-    ret->http_limited = s->logins.limited_count;
     ret->followers = subscribers_of(s)->followers.count;
     ret->dropped_events = subscribers_of(s)->dropped;
     ret->recovery_records = recovery->records;
@@ -62,7 +60,8 @@ void sample_take(struct server *s, struct sample *ret) {
     view_each_worker(state, engine_live(server_shard(s)->engine), add_worker, ret);
     memcpy(ret->tally, view_tally(state), sizeof ret->tally);
     memcpy(ret->sync, server_shard(s)->append.sync, sizeof ret->sync);
-    memcpy(ret->answers, s->webs.answers, sizeof ret->answers);
+    for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++)
+        if ((*d)->measure != NULL) (*d)->measure(s, ret);
     take_stores(s, ret);
     take_process(s, ret);
     const uint64_t *now = ret->counts.by_state, *all = ret->tally + TALLY_ENTERED;

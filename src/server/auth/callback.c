@@ -7,8 +7,9 @@
 #include "hmac_token.h"
 #include "json_read.h"
 #include "route.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 #include "target.h"
 
 #define PREFIX "rvc_"

@@ -6,9 +6,9 @@
 
 #include "hash.h"
 #include "hmac_token.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
-#include "web_stream.h"
+#include "session.h"
 
 #define PREFIX "rvj_"
 #define NAME_SHOWN_MAX 100u
@@ -124,10 +124,9 @@ static void effect(struct shard *h, void *own, const struct effect *given) {
     }
 }
 
-/* By HTTP a connection is whose request it has now: between two of them it is nobody's. */
+/* By some dialects a connection is whose request it has now: between two of them it is nobody's. */
 static bool is_idle(const struct session *n) {
-    const struct web *w = n->web;
-    return w != NULL && !w->busy && w->upload == 0 && !web_stream_is_open(w);
+    return n->dialect != NULL && n->dialect->is_idle != NULL && n->dialect->is_idle(n);
 }
 
 static void released(struct shard *h, void *own) {

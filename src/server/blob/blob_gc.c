@@ -5,8 +5,6 @@
 
 #include "blob.h"
 #include "server_impl.h"
-#include "titan_files.h"
-#include "titan_web_dag.h"
 #include "view_store.h"
 
 #define STEPS_PER_PASS 512u /* jobs, kept results or keys: well below a millisecond */

@@ -11,16 +11,16 @@
 #define MESSAGE_BYTES_MAX ((size_t)1 << 20)
 
 static const struct {
-    const struct dialect *dialect;
+    const struct event_wording *wording;
     enum event_frame frame;
 } forms[EVENT_FORM_COUNT] = {
-#define X(form, dialect, frame) [form] = {dialect, frame},
+#define X(form, wording, frame) [form] = {wording, frame},
     EVENT_FORM_TABLE(X)
 #undef X
 };
 
-const struct dialect *event_blocks_dialect(enum event_form form) {
-    return forms[form].dialect;
+const struct event_wording *event_blocks_wording(enum event_form form) {
+    return forms[form].wording;
 }
 
 static void put_sse(const char *type, const struct position *at, struct slice text, struct buf *out) {
@@ -115,7 +115,7 @@ static void form_make(struct event_block *b, enum event_form form) {
         const struct event_view *n = &b->notices[i];
         struct position at = event_view_position(n);
         buf_clear(&text);
-        forms[form].dialect->event(&text, &n->event);
+        forms[form].wording->event(&text, &n->event);
         event_frame_put(form, event_view_kind_word(n->kind), &at, buf_slice(&text), out);
         b->forms[form].ends[i] = (uint32_t)out->len;
     }

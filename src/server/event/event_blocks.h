@@ -6,20 +6,20 @@
 #ifndef REEVE_EVENT_BLOCKS_H
 #define REEVE_EVENT_BLOCKS_H
 
-#include "dialect.h"
 #include "event_view.h"
+#include "event_wording.h"
 #include "vec.h"
 
 #define EVENT_BLOCK_EVENTS 256u
 
 /* Which words, in which frames. Another kind of client is another line here. */
-/*     form            dialect              frame */
+/*     form            wording              frame */
 #define EVENT_FORM_TABLE(X)                                               \
-    X(EVENT_FORM_WEBSOCKET, &event_format_dialect, EVENT_FRAME_WEBSOCKET) \
-    X(EVENT_FORM_SSE, &event_format_dialect, EVENT_FRAME_SSE)
+    X(EVENT_FORM_WEBSOCKET, &event_format_wording, EVENT_FRAME_WEBSOCKET) \
+    X(EVENT_FORM_SSE, &event_format_wording, EVENT_FRAME_SSE)
 
 enum event_form {
-#define X(form, dialect, frame) form,
+#define X(form, wording, frame) form,
     EVENT_FORM_TABLE(X)
 #undef X
         EVENT_FORM_COUNT
@@ -30,7 +30,7 @@ enum event_frame {
     EVENT_FRAME_SSE,       /* id:, event:, data: */
 };
 
-const struct dialect *event_blocks_dialect(enum event_form form);
+const struct event_wording *event_blocks_wording(enum event_form form);
 /* Puts one message into its frame; nothing for an empty one. `at` may be NULL: it has no position. */
 void event_frame_put(enum event_form form, const char *type, const struct position *at, struct slice text,
                      struct buf *out);

@@ -4,6 +4,7 @@
 #include "call.h"
 #include "event_blocks.h"
 #include "event_ring.h"
+#include "event_stream.h"
 #include "event_view.h"
 #include "panic.h"
 #include "requests.h"
@@ -12,7 +13,6 @@
 #include "server_view.h"
 #include "session.h"
 #include "target.h"
-#include "web_stream.h"
 
 #define FOLLOWERS_MAX 10000u
 #define UNSENT_MAX 65536u                /* that a follower has not taken; beyond it, it is sent nothing */
@@ -154,20 +154,17 @@ static void start_at(struct server *s, struct subscriber *f, bool resumes, struc
     if (!subscribers_rejoin(s, f)) f->is_behind = true;
 }
 
-static enum err since_read(const struct session *n, const struct wire_follow *m, bool *ret_given, struct position *ret,
-                           struct why *why) {
-    struct slice text = m->since;
-    const struct slice *last = n->web != NULL ? http_header(&n->web->in.request, "last-event-id") : NULL;
-    if (last != NULL && last->len > 0) text = *last; /* a browser that comes back knows better than its address */
-    *ret_given = text.len > 0;
-    if (text.len == 0 || position_read(text, ret)) return ERR_OK;
+static enum err since_read(const struct wire_follow *m, bool *ret_given, struct position *ret, struct why *why) {
+    *ret_given = m->since.len > 0;
+    if (m->since.len == 0 || position_read(m->since, ret)) return ERR_OK;
     return why_set(why, ERR_INVALID, "`since` is the position of an event, like 1234.0");
 }
 
 void subscribers_add(struct server *s, struct request *r) {
     const struct wire_follow *m = r->message;
     struct session *n = r->session;
-    struct subscriber f = {.conn = n->conn, .request = r->id, .is_native = n->web == NULL, .is_once = m->once};
+    struct subscriber f = {
+        .conn = n->conn, .request = r->id, .is_native = n->dialect->events == NULL, .is_once = m->once};
     struct position since = {0};
     struct why why = {{0}};
     bool resumes = false;
@@ -175,13 +172,13 @@ void subscribers_add(struct server *s, struct request *r) {
         session_busy(s, n, r->id, "too many follow events", 1000);
         return;
     }
-    enum err e = since_read(n, m, &resumes, &since, &why);
+    enum err e = since_read(m, &resumes, &since, &why);
     if (e == ERR_OK) e = filter_read(s, n, m, &f.filter, &why);
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
     }
-    if (!f.is_native) f.form = web_stream_form(n);
+    if (!f.is_native) f.form = n->dialect->events->form(n);
     start_at(s, &f, resumes, since);
     if (subscribers_of(s)->followers.count == 0) { /* nobody listened meanwhile */
         subscribers_of(s)->tick_ms = subscribers_of(s)->ping_ms = s->now_ms;
@@ -243,8 +240,8 @@ static void greet(struct server *s, struct subscriber *f) {
     }
     struct buf text;
     buf_init(&text, TEXT_BYTES_MAX);
-    web_stream_begin(s, n);
-    event_blocks_dialect(f->form)->hello(&text, f->after, s->world.clock->wall(s->world.clock).ms);
+    n->dialect->events->begin(s, n);
+    event_blocks_wording(f->form)->hello(&text, f->after, s->world.clock->wall(s->world.clock).ms);
     send_text(s, f, "hello", &f->after, buf_slice(&text));
     buf_fini(&text);
 }
@@ -258,7 +255,7 @@ static void greet_new(struct server *s) {
 
 bool subscribers_may_send(struct server *s, const struct subscriber *f) {
     const struct session *n = session_of(s, f->conn);
-    return f->is_greeted && n != NULL && (n->web == NULL || !n->web->ending) &&
+    return f->is_greeted && n != NULL && (f->is_native || !n->dialect->events->is_ending(n)) &&
            s->world.net->ops->unsent(s->world.net, f->conn) <= UNSENT_MAX;
 }
 
@@ -322,7 +319,7 @@ void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn) 
     }
     struct buf text;
     buf_init(&text, TEXT_BYTES_MAX);
-    event_blocks_dialect(f->form)->gap(&text, f->after, records);
+    event_blocks_wording(f->form)->gap(&text, f->after, records);
     send_text(s, f, "gap", &f->after, buf_slice(&text));
     buf_fini(&text);
 }
@@ -415,7 +412,7 @@ static void let_go(struct server *s) {
         if (f->is_native)
             (void)stop(server_shard(s), subscribers_of(s), f->conn, f->request);
         else
-            web_stream_end(s, n, WEBSOCKET_NORMAL, "that was all");
+            n->dialect->events->end(s, n, "that was all");
     }
 }
 
@@ -442,7 +439,7 @@ static void tick_make(struct server *s) {
     struct tlv_list numbers = metric_stats(&now, &s->frame_arena);
     for (uint32_t i = 0; i < EVENT_FORM_COUNT; i++) {
         buf_clear(&h->ticks[i]);
-        event_blocks_dialect((enum event_form)i)
+        event_blocks_wording((enum event_form)i)
             ->metrics(&h->ticks[i], s->world.clock->wall(s->world.clock).ms, numbers.at, numbers.count);
     }
 }
@@ -467,7 +464,7 @@ static void ping(struct server *s) {
     for (uint32_t i = 0; i < h->followers.count; i++) {
         const struct subscriber *f = subscriber_at(h, i);
         struct session *n = session_of(s, f->conn);
-        if (n != NULL && n->web != NULL && f->is_greeted) web_stream_ping(s, n, PING_MS);
+        if (n != NULL && !f->is_native && f->is_greeted) n->dialect->events->ping(s, n, PING_MS);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "hex.h"
 #include "route.h"
+#include "server_impl.h"
 #include "spec.h"
 
 #define PARAMS_MAX 256u

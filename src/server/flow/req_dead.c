@@ -5,8 +5,9 @@
 #include "call.h"
 #include "history_request.h"
 #include "route.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 #include "target.h"
 
 #define DEAD_MAX 1000u     /* in one request: each is a command, and a pass must not take long */

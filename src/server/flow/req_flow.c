@@ -10,6 +10,7 @@
 #include "job_token.h"
 #include "panic.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 #include "stream.h"
 #include "target.h"

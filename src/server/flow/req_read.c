@@ -7,10 +7,10 @@
 #include "history_request.h"
 #include "items.h"
 #include "route.h"
+#include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
 #include "target.h"
-#include "web.h"
 
 #define JOBS_PER_FRAME 1000u
 #define PAGE_STANDARD 100u
@@ -64,7 +64,7 @@ void req_get(struct server *s, struct request *r) {
     struct job_view job;
     enum err e = target_look(s, r->session, m->target, &t, &job, &why);
     if (e == ERR_NOT_FOUND && history_request_look(s, r, m->target)) return;
-    bool only_job = e == ERR_OK && !t.whole && web_tells_item(r->session, r->id);
+    bool only_job = e == ERR_OK && !t.whole && r->only_item;
     if (e != ERR_OK || (!only_job && !view_flow(server_state(s), t.job.flow, &flow))) {
         call_fail(s, r, e != ERR_OK ? e : ERR_NOT_FOUND, why.text);
         return;

@@ -7,6 +7,7 @@
 #include "flow_row.h"
 #include "items.h"
 #include "job_token.h"
+#include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
 #include "state_view.h"
@@ -64,7 +65,7 @@ struct history_request_wait *history_request_ask(struct server *s, struct reques
     w->conn = r->session->conn;
     w->request = r->id;
     w->op = r->op;
-    w->body = bytes_new(r->body);
+    w->body = request_bytes(r);
     w->then = then;
     arena_init(&w->arena, 4096, (size_t)1 << 28);
     return w;

@@ -1,6 +1,7 @@
 /* req_store.c: the shared store of keys over the wire. */
 #include "call.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 #include "target.h"
 #include "view_store.h"
@@ -177,8 +178,8 @@ static void tell(void *ctx, uint64_t session, uint64_t watch) {
     struct store_told *t = ctx;
     struct session *n = session_of(t->s, (conn_id){session});
     if (n == NULL) return;
-    if (n->resp != NULL) {
-        resp_tell(t->s, n, watch, t->x);
+    if (n->dialect->changed != NULL) {
+        n->dialect->changed(t->s, n, watch, t->x);
         return;
     }
     if (!session_may_be_told(t->s, n, KV_UNSENT_MAX)) {

@@ -3,7 +3,6 @@
 
 #include "hash.h"
 #include "panic.h"
-#include "resp_impl.h"
 #include "server_impl.h"
 #include "session.h"
 
@@ -114,9 +113,7 @@ void budget_welcome(struct server *s, struct session *n) {
 static uint64_t weight(const struct session *n) {
     uint64_t bytes = n->in.slots + n->early.slots + n->owed + n->unsent;
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++) bytes += n->lanes[i].bytes.slots;
-    if (n->web != NULL) bytes += n->web->in.head.slots + n->web->in.body.slots + n->web->held.slots;
-    if (n->resp != NULL) bytes += n->resp->held.slots + n->resp->queue.slots;
-    if (n->titan != NULL) bytes += n->titan->heard.slots + n->titan->later.slots + n->titan->text.slots;
+    if (n->dialect != NULL && n->dialect->memory_bytes != NULL) bytes += n->dialect->memory_bytes(n);
     return bytes;
 }
 

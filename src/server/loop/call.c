@@ -8,8 +8,8 @@
 #include "ids.h"
 #include "mutant.h"
 #include "panic.h"
+#include "server_impl.h"
 #include "session.h"
-#include "web.h"
 
 #define CALLS_MAX 1000000u
 #define CALL_ARENA_MAX ((size_t)1 << 30)
@@ -76,7 +76,9 @@ void call_read(struct server *s, const struct request *r, struct call *c, struct
 void call_show(struct server *s, const struct request *r, enum wire_op op, const void *message) {
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
-    c->is_made = web_make(s, r->session, r->id, (uint8_t)op, message);
+    struct slice made;
+    const struct dialect_ops *d = r->session->dialect;
+    c->is_made = d->make != NULL && d->make(s, r->session, r->id, op, message, &made);
     if (!c->is_made) {
         buf_clear(&s->out);
         wire_put(&s->out, op, FRAME_ANSWER, r->id, message);
@@ -84,7 +86,7 @@ void call_show(struct server *s, const struct request *r, enum wire_op op, const
     if (s->out.full && !c->is_made)
         call_refuse(s, r, c, 0, ERR_LIMIT, "that is too much for one answer: ask for less");
     else
-        call_read(s, r, c, c->is_made ? buf_slice(&s->webs.out) : buf_slice(&s->out));
+        call_read(s, r, c, c->is_made ? made : buf_slice(&s->out));
 }
 
 /* ---- answers ---- */
@@ -186,7 +188,7 @@ static void answer(struct server *s, struct session *n, const struct call *c, ui
     const struct part *p = &c->parts[0];
     if (c->is_read) {
         if (p->err == ERR_OK && c->is_made)
-            web_made(s, n, c->request, bytes_slice(c->held));
+            n->dialect->made(s, n, c->request, bytes_slice(c->held));
         else if (p->err == ERR_OK)
             session_send_bytes(s, n, bytes_slice(c->held));
         else

@@ -5,9 +5,48 @@
 #ifndef REEVE_CALL_H
 #define REEVE_CALL_H
 
-#include "server_impl.h"
+#include "arena.h"
+#include "bytes.h"
+#include "command.h"
+#include "effect.h"
+#include "net.h"
+#include "route.h"
+#include "wire.h"
+
+struct shard;
 
 #define CALL_PARTS_MAX (1u << 20)
+
+struct part { /* what became of one thing of a request */
+    enum err err;
+    bool refused; /* before the engine saw it */
+    bool repeated;
+    uint32_t job_count;
+    flow_id flow;
+    int64_t number;
+    uint64_t version;
+    uint32_t lease_ms;
+    struct slice text;   /* of a refusal */
+    struct slice target; /* as the request named it */
+    struct wire_attempt attempt;
+};
+
+struct call {
+    uint64_t number; /* first: never 0 while in use */
+    conn_id conn;
+    uint32_t request;
+    uint8_t op;
+    uint32_t part_count, answered;
+    struct part one; /* the only part, mostly */
+    struct part *parts;
+    struct arena arena;
+    bool is_read;
+    bool is_made;       /* what is held are no frames, but what its dialect has made of the answer */
+    bool is_list;       /* its answer lists what became of each, also of one alone */
+    bool more;          /* and there are others */
+    struct bytes *held; /* of a read: the frames, made when it was decided; perhaps none */
+    uint64_t sent_ms;   /* of a heartbeat */
+};
 
 /* NULL: too many are under way, and the request was answered so. */
 struct call *call_open(struct server *s, const struct request *r, uint32_t part_count);

@@ -3,6 +3,7 @@
 
 #include "panic.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 
 #define PASS_REQUESTS_MAX 65536u
@@ -46,8 +47,8 @@ static void list(struct server *s, struct session *n, uint32_t lane) {
     part_wake(server_shard(s), fair_queue_slot);
 }
 
-bool fair_queue_put(struct server *s, struct session *n, enum wire_lane lane, const struct frame *f) {
-    if (!lane_put(&n->lanes[lane], n->conn, f)) return false;
+bool fair_queue_put(struct server *s, struct session *n, enum wire_lane lane, const struct lane_entry *e) {
+    if (!lane_put(&n->lanes[lane], e)) return false;
     if (!n->is_held || lane == WIRE_LANE_FIRST) list(s, n, lane);
     return true;
 }

@@ -9,7 +9,7 @@
 #include "server_impl.h"
 
 /* A request of this connection waits. False: there is no room for it. */
-bool fair_queue_put(struct server *s, struct session *n, enum wire_lane lane, const struct frame *f);
+bool fair_queue_put(struct server *s, struct session *n, enum wire_lane lane, const struct lane_entry *e);
 void fair_queue_resume(struct server *s, struct session *n); /* it may take answers again */
 void fair_queue_forget(struct server *s, struct session *n); /* it is gone */
 bool fair_queue_wait(const struct server *s); /* someone's turn has come */

@@ -40,16 +40,16 @@ void lane_trim(struct lane *l, size_t kept) {
     lane_init(l, max);
 }
 
-bool lane_put(struct lane *l, conn_id conn, const struct frame *frame) {
+bool lane_put(struct lane *l, const struct lane_entry *e) {
     if (l->served > 0) tidy(l);
-    REQUIRE(frame->body.len <= UINT32_MAX);
-    size_t bytes = sizeof(struct head) + frame->body.len;
+    REQUIRE(e->body.len <= UINT32_MAX);
+    size_t bytes = sizeof(struct head) + e->body.len;
     if (bytes > l->bytes.max - l->bytes.len) return false;
     uint8_t *at = buf_space(&l->bytes, bytes);
     ENSURE(at != NULL);
-    struct head head = {conn.v, frame->request, (uint32_t)frame->body.len, frame->opcode};
+    struct head head = {e->conn.v, e->request, (uint32_t)e->body.len, e->op};
     memcpy(at, &head, sizeof head);
-    if (head.body_bytes > 0) memcpy(at + sizeof head, frame->body.ptr, head.body_bytes);
+    if (head.body_bytes > 0) memcpy(at + sizeof head, e->body.ptr, head.body_bytes);
     return true;
 }
 

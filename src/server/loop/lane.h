@@ -3,8 +3,8 @@
 #define REEVE_LANE_H
 
 #include "buf.h"
-#include "frame.h"
 #include "net.h"
+#include "slice.h"
 
 struct lane {
     struct buf bytes; /* entries, back to back */
@@ -15,13 +15,13 @@ struct lane_entry {
     conn_id conn;
     uint8_t op;
     uint32_t request;
-    struct slice body; /* valid until the next put */
+    struct slice body; /* in the form that it came in, or empty: its dialect holds it; valid until the next put */
 };
 
 void lane_init(struct lane *l, size_t bytes_max);
 void lane_fini(struct lane *l);
 /* False: there is no room. The body is copied. */
-bool lane_put(struct lane *l, conn_id conn, const struct frame *frame);
+bool lane_put(struct lane *l, const struct lane_entry *e);
 bool lane_take(struct lane *l, struct lane_entry *ret);
 bool lane_is_empty(const struct lane *l);
 void lane_trim(struct lane *l, size_t kept); /* when it is empty: more memory than this goes back */

@@ -1,32 +1,21 @@
 /* requests.c: see requests.h. */
 #include "requests.h"
 
-#include "callback.h"
-#include "demand.h"
-#include "event_ring.h"
-#include "flow_events.h"
 #include "job_token.h"
-#include "orion_session.h"
 #include "panic.h"
-#include "playground.h"
 #include "route.h"
-#include "stream.h"
-#include "subscribers.h"
+#include "server_impl.h"
 #include "target.h"
-#include "titan_session.h"
-
-static const struct request_row rows[256] = {
-#define X(opcode, roles, names, flags, serve) [opcode] = {roles, names, flags, serve},
-    REQUEST_TABLE(X)
-#undef X
-};
-
-const struct request_row *request_row(uint8_t opcode) {
-    return rows[opcode].serve != NULL ? &rows[opcode] : NULL;
-}
 
 bool role_may(uint32_t roles, uint8_t opcode) {
-    return (roles & ROLE_BIT(ROLE_ADMIN)) != 0 || (roles & rows[opcode].roles) != 0;
+    const struct request_row *row = request_row(opcode);
+    return (roles & ROLE_BIT(ROLE_ADMIN)) != 0 || (row != NULL && (roles & row->roles) != 0);
+}
+
+/* A dialect may have a request of its own. */
+static const struct request_row *row_of(const struct session *n, uint8_t opcode) {
+    if (n->dialect->own_row != NULL && n->dialect->own_op == opcode) return n->dialect->own_row;
+    return request_row(opcode);
 }
 
 /* ---- things ---- */
@@ -130,11 +119,6 @@ static enum err names_standard(struct server *s, const struct session *n, const 
     return is_of_tenant(n, SLICE(TENANT_STANDARD), why);
 }
 
-static enum err names_titan(struct server *s, const struct session *n, const void *message, struct why *why) {
-    (void)message;
-    return s->options.titan == NULL ? ERR_OK : is_of_tenant(n, slice_str(s->options.titan->tenant), why);
-}
-
 static enum err names_external(struct server *s, const struct session *n, const void *message, struct why *why) {
     const struct wire_complete *m = message;
     (void)s;
@@ -153,23 +137,23 @@ static enum err names_demand(struct server *s, const struct session *n, const vo
 /* Those without a rule of their own here are found by who serves them, in a way that finds nothing of others. */
 static enum err (*const names_checks[NAMES_COUNT])(struct server *s, const struct session *n, const void *message,
                                                    struct why *why) = {
-    [NAMES_NOTHING] = names_nothing,   [NAMES_OWN] = names_nothing,
-    [NAMES_FLOWS] = names_nothing,     [NAMES_LIST] = names_list,
-    [NAMES_QUESTION] = names_question, [NAMES_WORKER] = names_worker,
-    [NAMES_PAUSED] = names_paused,     [NAMES_TENANT] = names_tenant,
-    [NAMES_STANDARD] = names_standard, [NAMES_TITAN] = names_titan,
-    [NAMES_EXTERNAL] = names_external, [NAMES_DEMAND] = names_demand,
-    [NAMES_ATTEMPTS] = names_nothing,  [NAMES_ALL_TENANTS] = names_all_tenants,
+    [NAMES_NOTHING] = names_nothing,         [NAMES_OWN] = names_nothing,
+    [NAMES_FLOWS] = names_nothing,           [NAMES_LIST] = names_list,
+    [NAMES_QUESTION] = names_question,       [NAMES_WORKER] = names_worker,
+    [NAMES_PAUSED] = names_paused,           [NAMES_TENANT] = names_tenant,
+    [NAMES_STANDARD] = names_standard,       [NAMES_EXTERNAL] = names_external,
+    [NAMES_DEMAND] = names_demand,           [NAMES_ATTEMPTS] = names_nothing,
+    [NAMES_ALL_TENANTS] = names_all_tenants,
 };
 
 /* ---- checks ---- */
 
 enum err request_may(const struct server *s, const struct session *n, uint8_t opcode, struct why *why) {
-    const struct request_row *row = request_row(opcode);
+    const struct request_row *row = row_of(n, opcode);
     if (row == NULL) return why_set(why, ERR_UNSUPPORTED, "%s is no request", wire_word(opcode));
     if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(server_shard(s)->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
-    if (!role_may(n->who.roles, opcode))
+    if (!(n->who.roles & (row->roles | ROLE_BIT(ROLE_ADMIN))))
         return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(opcode));
     if ((row->flags & REQUEST_NEEDS_ATTACH) && n->attach == ATTACH_NONE)
         return why_set(why, ERR_STATE, "%s before attach: say which worker this is", wire_word(opcode));
@@ -183,6 +167,10 @@ enum err request_check(struct server *s, const struct session *n, uint8_t opcode
     enum err e = request_may(s, n, opcode, why);
     if (e == ERR_OK && n->job.job.flow.v != 0 && !job_token_is_open(s, &n->job))
         e = why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
-    if (e == ERR_OK && message != NULL) e = names_checks[rows[opcode].names](s, n, message, why);
+    if (e == ERR_OK && message != NULL) e = names_checks[row_of(n, opcode)->names](s, n, message, why);
     return e;
+}
+
+void request_serve(struct server *s, struct request *r) {
+    row_of(r->session, r->op)->serve(s, r);
 }

@@ -1,11 +1,11 @@
-/* requests.h: who may send what, decided in one place. One row per message that a client or a worker sends: the roles
- * that may send it, whose things it names, what must have happened before, and what serves it. What a message looks
- * like, its lane and its answer are in the table of the wire (wire.h).
+/* requests.h: who may send what, decided in one place. One row per message that a client or a worker sends
+ * (assembly/request_table.h): the roles that may send it, whose things it names, what must have happened before, and
+ * what serves it. What a message looks like, its lane and its answer are in the table of the wire (wire.h).
  *
  * Every request goes through request_check before anything of it is served, by whatever dialect it came: those of the
  * native wire, of HTTP and of agents arrive as messages (route.c); a dialect that has no messages names the row whose
- * rights it uses (RESP: resp_command.c; Orion: orion_gate.c; uploads: upload.c). The rule for things is one: what
- * belongs to another tenant is answered like what is not there. */
+ * rights it uses, and one with a question of its own has a row for it (dialect_ops.own_row). The rule for things is
+ * one: what belongs to another tenant is answered like what is not there. */
 #ifndef REEVE_REQUESTS_H
 #define REEVE_REQUESTS_H
 
@@ -42,7 +42,6 @@ enum request_names {
     NAMES_PAUSED,      /* a flow, as above; a tenant or a pool */
     NAMES_TENANT,      /* a tenant: a token of one names no other */
     NAMES_STANDARD,    /* the tenant of workers that are started here */
-    NAMES_TITAN,       /* the tenant of Titan's protocol */
     NAMES_EXTERNAL,    /* an external job: by role, or by its own token */
     NAMES_DEMAND,      /* demand: a worker's token names its kind of worker */
     NAMES_ATTEMPTS,    /* attempts of the attached worker: the engine fences all others */
@@ -50,83 +49,9 @@ enum request_names {
     NAMES_COUNT
 };
 
-/* ---- the table ---- */
+/* ---- rows ---- */
 
 #define REQUEST_NEEDS_ATTACH 1u /* the words of a worker, on a connection that the engine has attached */
-
-/* clang-format off */
-/*     opcode                roles                         names              flags                 served by */
-#define REQUEST_TABLE(X)                                                                                              \
-    X(WIRE_HELLO,            CAN_EVERYONE,                 NAMES_NOTHING,     0,                    request_hello)       \
-    X(WIRE_ERROR,            CAN_EVERYONE,                 NAMES_NOTHING,     0,                    request_nothing)     \
-    X(WIRE_PING,             CAN_ALL,                      NAMES_NOTHING,     0,                    request_ping)        \
-    X(WIRE_PONG,             CAN_EVERYONE,                 NAMES_NOTHING,     0,                    request_nothing)     \
-    X(WIRE_GOODBYE,          CAN_ALL,                      NAMES_NOTHING,     0,                    request_goodbye)     \
-    X(WIRE_STOP,             CAN_ALL,                      NAMES_OWN,         0,                    request_stop)        \
-    X(WIRE_SUBMIT,           CAN_SUBMIT | CAN_OPERATE,     NAMES_NOTHING,     0,                    req_submit)          \
-    X(WIRE_ADD_JOBS,         CAN_SUBMIT | CAN_OPERATE | CAN_JOB, NAMES_FLOWS, 0,                    req_add)             \
-    X(WIRE_CANCEL,           CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_targets)         \
-    X(WIRE_PAUSE,            CAN_SUBMIT | CAN_OPERATE,     NAMES_PAUSED,      0,                    req_pause)           \
-    X(WIRE_RESUME,           CAN_SUBMIT | CAN_OPERATE,     NAMES_PAUSED,      0,                    req_pause)           \
-    X(WIRE_RETRY,            CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_targets)         \
-    X(WIRE_DISCARD,          CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_targets)         \
-    X(WIRE_RERUN,            CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_targets)         \
-    X(WIRE_VERDICT,          CAN_APPROVE,                  NAMES_QUESTION,    0,                    req_verdict)         \
-    X(WIRE_COMPLETE,         CAN_EVERYONE,                 NAMES_EXTERNAL,    0,                    req_complete)        \
-    X(WIRE_GET,              CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_get)             \
-    X(WIRE_LIST,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_LIST,    0,                    req_list)            \
-    X(WIRE_WHY,              CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_why)             \
-    X(WIRE_WAIT,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    event_ring_wait)           \
-    X(WIRE_SUBSCRIBE,        CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    event_ring_subscribe)      \
-    X(WIRE_LOGS,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    stream_logs)         \
-    X(WIRE_STATS,            CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_stats)           \
-    X(WIRE_BLOB_BEGIN,       CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_begin)   \
-    X(WIRE_BLOB_PART,        CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_part)    \
-    X(WIRE_BLOB_END,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_end)     \
-    X(WIRE_BLOB_PUT,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_put)     \
-    X(WIRE_BLOB_GET,         CAN_ALL,                      NAMES_OWN,         0,                    stream_blob_get)     \
-    X(WIRE_BLOB_LS,          CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    stream_blob_ls)      \
-    X(WIRE_KV_CHANGE,        CAN_SUBMIT | CAN_OPERATE | CAN_JOB, NAMES_FLOWS, 0,                    req_kv_change)       \
-    X(WIRE_KV_GET,           CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_kv_get)          \
-    X(WIRE_KV_WATCH,         CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_kv_watch)        \
-    X(WIRE_TOKEN_NEW,        CAN_ADMIN,                    NAMES_ALL_TENANTS, 0,                    req_token_new)       \
-    X(WIRE_TOKEN_REVOKE,     CAN_ADMIN,                    NAMES_ALL_TENANTS, 0,                    req_token_revoke)    \
-    X(WIRE_TOKEN_LS,         CAN_ADMIN,                    NAMES_ALL_TENANTS, 0,                    req_token_ls)        \
-    X(WIRE_SCHEDULE_SET,     CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_set)    \
-    X(WIRE_SCHEDULE_CHANGE,  CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_change) \
-    X(WIRE_SCHEDULE_LS,      CAN_LOOK | CAN_OPERATE,       NAMES_OWN,         0,                    req_schedule_ls)     \
-    X(WIRE_SERVICE_SET,      CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_service_set)     \
-    X(WIRE_SERVICE_LS,       CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_service_ls)      \
-    X(WIRE_POOL,             CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_pool)            \
-    X(WIRE_TOPIC,            CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_topic)           \
-    X(WIRE_TENANT,           CAN_ADMIN,                    NAMES_ALL_TENANTS, 0,                    req_tenant)          \
-    X(WIRE_LIMIT,            CAN_OPERATE,                  NAMES_TENANT,      0,                    req_limit)           \
-    X(WIRE_LIMIT_LS,         CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_limit_ls)        \
-    X(WIRE_DRAIN,            CAN_OPERATE | CAN_WORK,       NAMES_WORKER,      0,                    req_drain)           \
-    X(WIRE_DEMAND_WATCH,     CAN_LOOK | CAN_WORK | CAN_OPERATE, NAMES_DEMAND, 0,                    demand_watch)        \
-    X(WIRE_CALLBACK,         CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_callback)        \
-    X(WIRE_FOLLOW,           CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    subscribers_add)       \
-    X(WIRE_TALE,             CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    flow_events_read)            \
-    X(WIRE_ATTACH,           CAN_WORK,                     NAMES_NOTHING,     0,                    req_attach)          \
-    X(WIRE_HEARTBEAT,        CAN_WORK,                     NAMES_NOTHING,     REQUEST_NEEDS_ATTACH, req_heartbeat)       \
-    X(WIRE_CREDIT,           CAN_WORK,                     NAMES_NOTHING,     REQUEST_NEEDS_ATTACH, req_credit)          \
-    X(WIRE_DETACH,           CAN_WORK,                     NAMES_NOTHING,     REQUEST_NEEDS_ATTACH, req_detach)          \
-    X(WIRE_STARTED,          CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_started)         \
-    X(WIRE_PROGRESS,         CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_progress)        \
-    X(WIRE_HEALTH,           CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_health)          \
-    X(WIRE_LOG,              CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, stream_log)          \
-    X(WIRE_DONE,             CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_done)            \
-    X(WIRE_METRICS,          CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_metrics)         \
-    X(WIRE_DEAD_RETRY,       CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \
-    X(WIRE_DEAD_DISCARD,     CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \
-    X(WIRE_AUDIT,            CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_audit)           \
-    X(WIRE_WORKER_START,     CAN_OPERATE,                  NAMES_STANDARD,    0,                    req_launch)          \
-    X(WIRE_ORION_GET,        CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_orion)           \
-    X(WIRE_PLAYGROUND_GET,   CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_playground)      \
-    X(WIRE_PLAYGROUND_DO,    CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_playground_do)   \
-    X(WIRE_LOGIN_NEW,        CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_login_new)       \
-    X(WIRE_TITAN_GET,        CAN_LOOK | CAN_OPERATE,       NAMES_TITAN,       0,                    req_titan)
-/* clang-format on */
 
 typedef void (*request_fn)(struct server *s, struct request *r);
 
@@ -137,7 +62,7 @@ struct request_row {
     request_fn serve;
 };
 
-const struct request_row *request_row(uint8_t opcode); /* NULL = nobody sends it */
+const struct request_row *request_row(uint8_t opcode); /* NULL = nobody sends it (assembly/request_table.c) */
 
 /* Whether someone with these roles may send this opcode. An administrator may send everything. */
 bool role_may(uint32_t roles, uint8_t opcode);
@@ -149,5 +74,6 @@ CHECKED enum err request_may(const struct server *s, const struct session *n, ui
  * which names nothing of others. Whoever serves it then sets `checked` of the server to its connection, and back. */
 CHECKED enum err request_check(struct server *s, const struct session *n, uint8_t opcode, const void *message,
                                struct why *why);
+void request_serve(struct server *s, struct request *r); /* one that was checked */
 
 #endif

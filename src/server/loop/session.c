@@ -1,18 +1,16 @@
-/* session.c: see session.h. Nothing here touches the engine: requests are checked for form and put into their lane. */
+/* session.c: see session.h. What all dialects share: the life of a connection, how fast it takes its answers, its way
+ * into the lanes and its ends. Nothing here touches the engine. */
 #include "session.h"
 
 #include <stdio.h>
 
-#include "assign.h"
 #include "authenticate.h"
 #include "fair_queue.h"
 #include "job_token.h"
 #include "panic.h"
-#include "sniff.h"
+#include "server_impl.h"
 #include "stream.h"
-#include "web_impl.h"
 
-#define HELLO_BYTES_MAX 16384u /* what a stranger may make us hold */
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
 #define AHEAD_BYTES (2u << 20)  /* answers are made so far ahead of who takes them, and one more */
@@ -20,7 +18,6 @@
 #define PRESSED_BYTES 65536u    /* may be left lying by who follows something, when its principal holds too much */
 #define PART_BYTES 65536u       /* of a request that has not come as a whole: more may be refused */
 #define KEPT_BYTES (256u << 10) /* a buffer larger than this is given back when it is empty */
-#define SERVER_FRAME_VERSION FRAME_VERSION
 #define SESSIONS_MAX 100000u
 
 extern const uint8_t closed_sessions_slot, sessions_slot;
@@ -99,45 +96,23 @@ bool session_may_be_told(struct server *s, struct session *n, uint64_t most) {
     return n->unsent <= (budget_is_over(s, n) && most > PRESSED_BYTES ? PRESSED_BYTES : most);
 }
 
-static void send_now(struct server *s, struct session *n, struct slice frames) {
-    s->world.net->ops->send(s->world.net, n->conn, frames);
-    n->sent_bytes += frames.len;
+void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
+    s->world.net->ops->send(s->world.net, n->conn, bytes);
+    n->sent_bytes += bytes.len;
     if (n->sent_bytes > LOOK_BYTES) session_look(s, n);
 }
 
-void session_send_raw(struct server *s, struct session *n, struct slice bytes) {
-    send_now(s, n, bytes);
-}
-
 void session_send_bytes(struct server *s, struct session *n, struct slice frames) {
-    if (n->resp != NULL) return; /* no message of the wire is for it */
-    if (n->titan != NULL && (!n->is_dash || n->titan->busy))
-        titan_heard(s, n, frames);
-    else if (n->web != NULL)
-        web_frames(s, n, frames);
-    else if (n->attach == ATTACH_ASKED)
-        buf_put_slice(&n->early, frames);
-    else
-        send_now(s, n, frames);
+    n->dialect->frames(s, n, frames);
 }
 
 void session_send(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
                   const void *message) {
-    if (n->assigns.count > 0 && op != WIRE_ASSIGN) assign_flush(s, n);
-    buf_clear(&s->out);
-    wire_put(&s->out, op, flags, request, message);
-    ENSURE(!s->out.full);
-    /* A worker must know what is no longer its own before `attached` gives it a lease: else it would start, for a
-     * moment, an exclusive attempt that waited for one and has been given away since. */
-    if (op == WIRE_CANCEL_ATTEMPT)
-        send_now(s, n, buf_slice(&s->out));
-    else
-        session_send_bytes(s, n, buf_slice(&s->out));
+    n->dialect->tell(s, n, op, flags, request, message);
 }
 
 void session_answer(struct server *s, struct session *n, uint32_t request, enum wire_op op, const void *message) {
-    if (request == 0 || web_message(s, n, request, (uint8_t)op, message)) return;
-    session_send(s, n, op, FRAME_ANSWER, request, message);
+    if (request != 0) n->dialect->tell(s, n, op, FRAME_ANSWER, request, message);
 }
 
 void session_error(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
@@ -166,9 +141,7 @@ static void forget(struct server *s, struct session *n) {
     }
     session_worker_remove(s, n);
     job_token_leave(s, n);
-    web_close(s, n);
-    titan_close(s, n);
-    resp_close(s, n);
+    if (n->dialect != NULL) n->dialect->closed(s, n);
     shard_conn_gone(server_shard(s), n->conn);
     fair_queue_forget(s, n);
     budget_leave(s, n);
@@ -190,24 +163,29 @@ void session_end(struct server *s, struct session *n) {
     s->world.net->ops->close(s->world.net, conn);
 }
 
-static bool speaks_only_http(const struct session *n) {
-    return n->is_orion || n->is_dash;
+/* ---- which dialect ---- */
+
+static bool is_offered(const struct session *n, const struct dialect_ops *d) {
+    return n->only != NULL ? d == n->only : d->on_shared_port;
 }
 
-/* The last words are in the language that the peer has spoken. Bytes of ours on a connection that was silent so far
- * would be taken for the answer to its first request: browsers open connections before they need them. Text hears
- * HTTP, and so does TLS where there is none, as with other servers: its clients tell from it what is wrong. */
+bool session_speak(struct server *s, struct session *n, const struct dialect_ops *d) {
+    n->dialect = d;
+    return d->open(s, n);
+}
+
+/* Bytes of ours on a connection that was silent so far would be taken for the answer to its first request: browsers
+ * open connections before they need them. Bytes that nobody here speaks are answered by a dialect whose clients may
+ * have sent them. */
 static void say_why(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
-    struct wire_error m = {.code = slice_str(err_word(e)), .message = slice_str(text)};
-    if (n->web != NULL) {
-        web_refuse(s, n, e, text);
-    } else if (n->spoken == SNIFF_NATIVE && !speaks_only_http(n)) {
-        session_send(s, n, WIRE_ERROR, request != 0 ? FRAME_ANSWER : 0, request, &m);
-    } else if (n->spoken == SNIFF_RESP && n->resp != NULL) {
-        resp_refuse(s, n, text);
-    } else if (n->spoken == SNIFF_TEXT || n->spoken == SNIFF_RESP || n->spoken == SNIFF_TLS) {
-        web_open(s, n);
-        web_say_error(s, n, ERR_INVALID, 400, text, NULL, NULL);
+    if (n->dialect != NULL) {
+        n->dialect->refuse(s, n, request, e, text);
+        return;
+    }
+    for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++) {
+        if (!is_offered(n, *d) || !((*d)->misfits & SNIFF_BIT(n->spoken))) continue;
+        if (session_speak(s, n, *d)) (*d)->misfit(s, n, text);
+        return;
     }
 }
 
@@ -218,85 +196,37 @@ void session_refuse(struct server *s, struct session *n, uint32_t request, enum 
     session_end(s, n);
 }
 
-/* ---- hello ---- */
-
-static void welcome(struct server *s, struct session *n, uint32_t request) {
-    struct wire_name roles[ROLE_COUNT];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < ROLE_COUNT; i++)
-        if (n->who.roles & ROLE_BIT(i)) roles[count++].name = slice_str(role_words[i]);
-    struct wire_welcome m = {.lsn = engine_durable_lsn(server_shard(s)->engine),
-                             .version = SERVER_FRAME_VERSION,
-                             .build = bytes_slice(s->build),
-                             .epoch = server_shard(s)->epoch,
-                             .shard = s->options.shard,
-                             .principal = slice_str(n->who.name),
-                             .tenant = slice_str(n->who.tenant),
-                             .roles = {roles, count},
-                             .now_ms = s->world.clock->wall(s->world.clock).ms,
-                             .frame_bytes_max = (uint32_t)s->limits->frame_bytes_max,
-                             .lease_ms = (uint32_t)s->limits->lease_ms,
-                             .heartbeat_ms = (uint32_t)s->limits->heartbeat_ms};
-    session_send(s, n, WIRE_WELCOME, request != 0 ? FRAME_ANSWER : 0, request, &m);
-}
-
-/* False: refused, and the session is gone. */
-static bool hello(struct server *s, struct session *n, const struct frame *f) {
-    struct wire_hello m;
-    struct why why = {{0}};
-    enum err e = ERR_OK;
-    arena_reset(&s->arena);
-    if (f->opcode != WIRE_HELLO)
-        e = why_set(&why, ERR_UNAUTHENTICATED, "%s came before hello: say who you are first", wire_word(f->opcode));
-    if (e == ERR_OK) e = wire_take(f, &s->arena, &m, &why);
-    if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
-        e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",
-                    SERVER_FRAME_VERSION, m.version_min, m.version_max);
-    if (e == ERR_OK) e = authenticate(s, n, m.token, m.tenant, &why);
-    if (e == ERR_OK && s->draining) e = why_set(&why, ERR_BUSY, "the server is stopping");
-    if (e != ERR_OK) {
-        session_refuse(s, n, f->request, e, why.text);
-        return false;
-    }
-    if (!slice_eq(m.build, bytes_slice(s->build)))
-        server_log(s, SERVER_WARN, "build", "%s runs build %.*s, this server %.*s", n->address, SLICE_FMT(m.build),
-                   SLICE_FMT(bytes_slice(s->build)));
-    n->peer = m.peer;
-    n->state = SESSION_OPEN;
-    welcome(s, n, f->request);
-    return true;
-}
-
 /* ---- in ---- */
 
-void session_enqueue(struct server *s, struct session *n, const struct frame *f) {
-    const struct wire_info *info = wire_info(f->opcode);
+void session_enqueue(struct server *s, struct session *n, uint8_t op, uint32_t request, struct slice body) {
+    const struct wire_info *info = wire_info(op);
+    struct lane_entry entry = {.conn = n->conn, .op = op, .request = request, .body = body};
     char text[80];
     if (info == NULL || info->sender == WIRE_FROM_SERVER) {
         if (info == NULL)
-            snprintf(text, sizeof text, "opcode %u is not known", f->opcode);
+            snprintf(text, sizeof text, "opcode %u is not known", op);
         else
             snprintf(text, sizeof text, "%s is for a server to say", info->word);
-        session_error(s, n, f->request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
+        session_error(s, n, request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
         return;
     }
     /* Whatever answers carries the id of the request: what has none is refused before anyone looks at it. */
-    if (info->answer != 0 && f->request == 0) {
+    if (info->answer != 0 && request == 0) {
         snprintf(text, sizeof text, "%s needs a request id that is not 0: it is answered", info->word);
         session_refuse(s, n, 0, ERR_INVALID, text);
         return;
     }
     if (s->draining && info->lane == WIRE_LANE_SECOND) {
-        session_busy(s, n, f->request, "the server is stopping", 1000);
+        session_busy(s, n, request, "the server is stopping", 1000);
         return;
     }
     budget_welcome(s, n);
-    if (fair_queue_put(s, n, info->lane, f)) return;
+    if (fair_queue_put(s, n, info->lane, &entry)) return;
     /* A frame of a worker without an answer must not be lost: its session starts over, and it sends again. */
-    if (f->request == 0)
+    if (request == 0)
         session_refuse(s, n, 0, ERR_BUSY, "too much at once");
     else
-        session_busy(s, n, f->request, "too much at once", BUSY_RETRY_MS);
+        session_busy(s, n, request, "too much at once", BUSY_RETRY_MS);
 }
 
 /* Whether it is still there after something that may have ended it: then its place is empty, for nobody comes while
@@ -305,40 +235,30 @@ static bool is_there(const struct session *n, conn_id conn) {
     return n->conn.v == conn.v;
 }
 
-/* Takes whole frames off the front; returns how many bytes are used up. */
-static size_t frames_take(struct server *s, struct session *n, struct slice in) {
-    struct slice left = in;
-    conn_id conn = n->conn;
-    for (;;) {
-        struct frame f;
-        struct why why;
-        size_t need = 0;
-        size_t most = n->state == SESSION_NEW ? HELLO_BYTES_MAX : (size_t)s->limits->frame_bytes_max;
-        enum err e = frame_take(&left, most, &f, &need, &why);
-        if (e != ERR_OK) {
-            session_refuse(s, n, 0, e, why.text);
-            return in.len;
-        }
-        if (need != 0) return in.len - left.len;
-        if (n->state == SESSION_NEW)
-            (void)hello(s, n, &f);
-        else if (!(f.flags & FRAME_ANSWER))
-            session_enqueue(s, n, &f);
-        if (!is_there(n, conn)) return in.len;
+/* "native v2, RESP and HTTP" */
+static void offers_text(const struct session *n, char *ret, size_t bytes) {
+    const char *last = NULL;
+    size_t len = 0;
+    ret[0] = 0;
+    for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++) {
+        if (!is_offered(n, *d)) continue;
+        if (last != NULL) len += (size_t)snprintf(ret + len, bytes - len, "%s%s", len > 0 ? ", " : "", last);
+        last = (*d)->name;
     }
+    ENSURE(last != NULL && len < bytes);
+    snprintf(ret + len, bytes - len, "%s%s", len > 0 ? " and " : "", last);
 }
 
-static bool sniffed(struct server *s, struct session *n, struct slice first) {
+/* By the first bytes that came. True: there is one, and the session is still there. */
+static bool find_dialect(struct server *s, struct session *n, struct slice first) {
     enum sniff what = sniff(first);
-    char text[120];
-    bool only_http = speaks_only_http(n);
+    char text[160], offers[80];
     n->spoken = (uint8_t)what;
-    if (what == SNIFF_NATIVE && !only_http) return true;
-    if (what == SNIFF_HTTP) web_open(s, n);
-    if (what == SNIFF_RESP && !only_http) resp_open(s, n);
-    if (what == SNIFF_MORE || what == SNIFF_HTTP || n->resp != NULL) return false;
-    snprintf(text, sizeof text, "this listener speaks %sHTTP, not %s", only_http ? "" : "native v2, RESP and ",
-             sniff_word(what));
+    if (what == SNIFF_MORE) return false;
+    for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++)
+        if (is_offered(n, *d) && ((*d)->first & SNIFF_BIT(what))) return session_speak(s, n, *d);
+    offers_text(n, offers, sizeof offers);
+    snprintf(text, sizeof text, "this listener speaks %s, not %s", offers, sniff_word(what));
     session_refuse(s, n, 0, ERR_UNSUPPORTED, text);
     return false;
 }
@@ -355,52 +275,32 @@ void session_came(struct server *s, conn_id conn) {
     if (n == NULL) return;
     give_back(&n->in);
     budget_charge(s, n);
-    size_t part = n->in.len + (n->web != NULL ? n->web->in.body.len : 0);
+    size_t part = n->in.len;
+    if (n->dialect != NULL && n->dialect->part_bytes != NULL) part += n->dialect->part_bytes(n);
     if (part > PART_BYTES && budget_is_over(s, n))
         session_refuse(s, n, 0, ERR_BUSY,
                        "what you have sent and not read fills your share of memory: come again later");
 }
 
-static void take_in(struct server *s, struct session *n, struct slice bytes) {
+/* Until the dialect is known, which takes a few bytes, they are kept. */
+static void take_first(struct server *s, struct session *n, struct slice bytes) {
     conn_id conn = n->conn;
-    if (n->web != NULL) {
-        web_received(s, n, bytes);
-        return;
-    }
-    if (n->resp != NULL) {
-        n->spoken = SNIFF_RESP;
-        resp_received(s, n, bytes);
-        return;
-    }
     bool buffered = n->in.len > 0;
     if (buffered) buf_put_slice(&n->in, bytes);
-    struct slice all = buffered ? buf_slice(&n->in) : bytes;
-    if (n->in.full) {
-        session_refuse(s, n, 0, ERR_LIMIT, "the frame is too long");
-        return;
-    }
-    if (n->state == SESSION_NEW && !sniffed(s, n, all)) {
-        if (!is_there(n, conn)) return;
-        if (!buffered) buf_put_slice(&n->in, bytes);
-        if (n->web != NULL) web_received(s, n, (struct slice){0});
-        if (n->resp != NULL) resp_received(s, n, (struct slice){0});
-        return;
-    }
-    size_t used = frames_take(s, n, all);
-    if (!is_there(n, conn)) return;
-    size_t left = all.len - used;
-    if (buffered && left > 0) memmove(n->in.at, n->in.at + used, left);
-    if (buffered)
-        buf_cut(&n->in, left);
-    else if (left > 0)
-        buf_put_slice(&n->in, slice_of(all.ptr + used, left));
+    if (find_dialect(s, n, buffered ? buf_slice(&n->in) : bytes))
+        n->dialect->received(s, n, buffered ? (struct slice){0} : bytes);
+    else if (is_there(n, conn) && !buffered)
+        buf_put_slice(&n->in, bytes);
 }
 
 static void received(void *ctx, conn_id conn, struct slice bytes) {
     struct server *s = ctx;
     struct session *n = session_of(s, conn);
     if (n == NULL) return;
-    take_in(s, n, bytes);
+    if (n->dialect != NULL)
+        n->dialect->received(s, n, bytes);
+    else
+        take_first(s, n, bytes);
     session_came(s, conn);
 }
 
@@ -419,16 +319,17 @@ static void unauthenticated_limit(struct server *s) {
     session_refuse(s, oldest, 0, ERR_BUSY, "too many connections have not said who they are (strangers_max)");
 }
 
-static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
-    struct server *s = ctx;
+struct session *session_open(struct server *s, conn_id conn, const struct net_peer *peer,
+                             const struct dialect_ops *only) {
     unauthenticated_limit(s);
     uint32_t index = pool_alloc(&s->sessions);
     if (index == 0) {
         s->world.net->ops->close(s->world.net, conn);
-        return;
+        return NULL;
     }
     struct session *n = pool_at(&s->sessions, index);
     n->conn = conn;
+    n->only = only;
     n->is_local = peer->is_local;
     n->is_of_job = peer->is_of_job;
     n->is_tls = peer->is_tls;
@@ -447,6 +348,11 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     ENSURE(budget_join(s, n, &why) == ERR_OK); /* unauthenticated have no share of connections */
     *(conn_id *)vec_push(&s->unauthenticated) = conn;
     part_wake(server_shard(s), sessions_slot);
+    return n;
+}
+
+static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
+    (void)session_open(ctx, conn, peer, NULL);
 }
 
 /* The pass of this turn goes on with its streams. */
@@ -458,11 +364,10 @@ static void drained(void *ctx, conn_id conn) {
     n->stalled_ms = 0;
     budget_charge(s, n);
     fair_queue_resume(s, n);
-    if (n->web != NULL) web_drained(s, n);
-    if (!n->choked) return;
+    bool resumes = n->choked;
     n->choked = false;
-    read_or_not(s, n);
-    if (n->resp != NULL) resp_drained(s, n);
+    if (resumes) read_or_not(s, n);
+    if (n->dialect != NULL && n->dialect->drained != NULL) n->dialect->drained(s, n, resumes);
 }
 
 static void closed(void *ctx, conn_id conn, const char *why) {

@@ -5,6 +5,7 @@
 #include "call.h"
 #include "route.h"
 #include "schedule_slots.h"
+#include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
 

@@ -3,8 +3,9 @@
 
 #include "call.h"
 #include "route.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 
 #define PAGE_MAX 1000u
 #define TEXT_BYTES 80u

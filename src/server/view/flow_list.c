@@ -7,8 +7,9 @@
 #include "heap.h"
 #include "history_request.h"
 #include "late_labels.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 #include "view_history.h"
 
 #define LOOKED_MAX 20000u /* flows in memory looked at for one page; it may then be short, with a cursor to go on */

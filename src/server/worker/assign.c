@@ -7,8 +7,9 @@
 #include "external_step.h"
 #include "job_scope.h"
 #include "job_token.h"
-#include "session.h"
+#include "server_impl.h"
 #include "server_view.h"
+#include "session.h"
 
 #define ASSIGN_FRAME_BYTES (1u << 20) /* of bodies in one frame; a longer one is split */
 #define INPUTS_MAX 1024u

@@ -4,6 +4,7 @@
 #include "call.h"
 #include "panic.h"
 #include "route.h"
+#include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
 #include "stream.h"
@@ -138,7 +139,9 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
     if (w->has_kind) {
         /* Decoded once more: the request's own memory ends with it. */
         struct wire_demand_watch own;
-        struct frame f = {.opcode = r->op, .body = arena_slice(&birth, r->body)};
+        struct bytes *body = request_bytes(r);
+        struct frame f = {.opcode = r->op, .body = arena_slice(&birth, bytes_slice(body))};
+        bytes_free(body);
         ENSURE(wire_take(&f, &birth, &own, why) == ERR_OK);
         struct worker_info given = req_worker_info(s, &birth, &own.kind);
         given.tenant = own_words(&birth, stream_tenant(r->session)); /* as if it attached here */

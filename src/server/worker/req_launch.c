@@ -6,6 +6,7 @@
 #include "call.h"
 #include "panic.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 
 #define SLOTS_STANDARD 4u

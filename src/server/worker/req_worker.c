@@ -7,9 +7,9 @@
 #include "mutant.h"
 #include "playground.h"
 #include "route.h"
+#include "server_impl.h"
 #include "session.h"
 #include "stream.h"
-#include "titan_job.h"
 
 extern const uint8_t ends_slot;
 
@@ -33,32 +33,11 @@ static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     return (struct tlv_list){list, from->count};
 }
 
-static void capability_add(struct tlv_list *list, struct slice name) {
-    struct name_item *names = list->at;
-    for (uint32_t i = 0; i < list->count; i++)
-        if (slice_eq(names[i].name, name)) return;
-    if (name.len > 0) names[list->count++].name = name;
-}
-
-/* Titan's jobs name one capability that their worker must claim. A worker claims those that its label `capability`
- * lists, and without one GENERAL, as there; beside those it has anyway. */
-static struct tlv_list titan_capabilities(struct arena *a, const struct wire_worker_info *w) {
-    const struct wire_pair *pairs = w->labels.at;
-    struct slice said = SLICE(TITAN_GENERAL);
-    for (uint32_t i = 0; i < w->labels.count; i++)
-        if (slice_eq(pairs[i].key, SLICE("capability"))) said = pairs[i].value;
-    uint32_t most = w->capabilities.count + 1;
-    for (size_t i = 0; i < said.len; i++) most += said.ptr[i] == ',';
-    struct name_item *names = ARENA_ARRAY(a, struct name_item, most);
-    const struct wire_name *own = w->capabilities.at;
-    struct tlv_list all = {names, w->capabilities.count};
-    for (uint32_t i = 0; i < w->capabilities.count; i++) names[i].name = own[i].name;
-    for (size_t from = 0, i = 0; i <= said.len; i++) {
-        if (i < said.len && said.ptr[i] != ',') continue;
-        capability_add(&all, titan_trim(slice_of(said.ptr + from, i - from)));
-        from = i + 1;
-    }
-    return all;
+static struct tlv_list capabilities_of(const struct server *s, struct arena *a, const struct wire_worker_info *w) {
+    struct tlv_list all;
+    for (const struct dialect_ops *const *d = server_dialects; *d != NULL; d++)
+        if ((*d)->capabilities != NULL && (*d)->capabilities(s, a, w, &all)) return all;
+    return names_of(a, &w->capabilities);
 }
 
 struct worker_info req_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w) {
@@ -70,8 +49,7 @@ struct worker_info req_worker_info(const struct server *s, struct arena *a, cons
     for (uint32_t i = 0; i < w->resources.count; i++)
         resources[i] = (struct resource){amounts[i].name, amounts[i].amount};
     return (struct worker_info){.pool = w->pool,
-                                .capabilities =
-                                    s->options.titan != NULL ? titan_capabilities(a, w) : names_of(a, &w->capabilities),
+                                .capabilities = capabilities_of(s, a, w),
                                 .labels = {labels, w->labels.count},
                                 .slots = w->slots,
                                 .cpu_milli = w->cpu_milli,
@@ -337,7 +315,7 @@ void req_done(struct server *s, struct request *r) {
         return;
     }
     struct ends *x = shard_part(server_shard(s), ends_slot);
-    *(struct held_done *)vec_push(&x->held) = (struct held_done){r->session->conn, r->id, bytes_new(r->body), ticket};
+    *(struct held_done *)vec_push(&x->held) = (struct held_done){r->session->conn, r->id, request_bytes(r), ticket};
 }
 
 static void stored(struct shard *h, void *own, enum err e) {

@@ -1,14 +1,14 @@
-/* dialect.h: how a stream of events is worded. Whoever sends events (server/event/event_blocks.h) knows no words: it
- * asks a dialect for the text of each message and frames that. A dialect that has nothing to say at some point writes
- * nothing, and then nothing is sent. */
-#ifndef REEVE_DIALECT_H
-#define REEVE_DIALECT_H
+/* event_wording.h: how a stream of events is worded. Whoever sends events (server/event/event_blocks.h) knows no words:
+ * it asks a wording for the text of each message and frames that. A wording that has nothing to say at some point
+ * writes nothing, and then nothing is sent. */
+#ifndef REEVE_EVENT_WORDING_H
+#define REEVE_EVENT_WORDING_H
 
 #include "position.h"
 #include "wire.h"
 
-struct dialect {
-    const char *word; /* of the dialect itself */
+struct event_wording {
+    const char *word; /* of the wording itself */
     /* What happened. */
     void (*event)(struct buf *out, const struct wire_event *e);
     /* The first message: what follows is after `at`. */
@@ -19,6 +19,6 @@ struct dialect {
     void (*metrics)(struct buf *out, int64_t time_ms, const struct wire_amount *numbers, uint32_t count);
 };
 
-extern const struct dialect event_format_dialect; /* ours: event_format.h */
+extern const struct event_wording event_format_wording; /* ours: event_format.h */
 
 #endif
