@@ -13,11 +13,15 @@
 #define HELD_BYTES_MAX ((size_t)64 << 20)  /* an answer in several frames, as frames */
 #define TEXT_BYTES_MAX ((size_t)256 << 20) /* one as JSON */
 #define ARENA_CHUNK_BYTES 16384u
+#define DECODED_BYTES_MIN ((size_t)64 << 20)
+#define DECODED_TIMES 48u /* a value of two bytes has a node of the tree */
 #define ARENA_BYTES_MAX ((size_t)1 << 30)
 #define WAITING_BYTES_MAX 65536u         /* of requests behind the one that is served; then the peer is not read */
 #define UPLOAD_PIECE_BYTES 65536u        /* of a body that is a blob: what is held of it */
 #define LAST_BYTES_MAX 65536u            /* that a peer will take in the seconds that the net gives to who leaves */
 #define KEPT_BYTES_MAX ((size_t)1 << 20) /* of the buffers that all share, after a large answer */
+
+extern const uint8_t web_slot;
 
 /* ---- life ---- */
 
@@ -59,6 +63,7 @@ void web_fini(struct server *s) {
 
 bool web_open(struct server *s, struct session *n, const struct http_face *face) {
     uint32_t index = pool_alloc(&webs_of(s)->all);
+    part_wake(server_shard(s), web_slot);
     ENSURE(index != 0); /* there are as many as sessions */
     struct web *w = pool_at(&webs_of(s)->all, index);
     w->conn = n->conn;
@@ -204,7 +209,11 @@ static bool decode(struct server *s, const struct lane_entry *e, struct request 
         match = w->match;
     else
         api_again(w->match.route, &w->in.request, r->arena, &match);
+    /* A short text may become a long list: what a request may become is bounded by what it was. */
+    size_t most = r->arena->bytes_max;
+    r->arena->bytes_max = DECODED_BYTES_MIN + DECODED_TIMES * w->in.body.len;
     enum err err = api_message(&match, &w->in.request, s->limits, &x, &message);
+    r->arena->bytes_max = most;
     if (err != ERR_OK) {
         web_say_error(s, n, err, 0, why.text, x.field, NULL);
         return false;

@@ -280,10 +280,10 @@ void web_made(struct server *s, struct session *n, uint32_t request, struct slic
 
 /* ---- messages ---- */
 
-enum hearing { HEARS_NOTHING, HEARS_PIECE, HEARS_CHANGE, HEARS_BREAK, HEARS_PART, HEARS_ANSWER };
+enum web_hearing { HEARS_NOTHING, HEARS_PIECE, HEARS_CHANGE, HEARS_BREAK, HEARS_PART, HEARS_ANSWER };
 
 /* What a message is to a connection. */
-static enum hearing hearing_of(const struct session *n, enum wire_op op, uint8_t flags, uint32_t request) {
+static enum web_hearing hearing_of(const struct session *n, enum wire_op op, uint8_t flags, uint32_t request) {
     const struct web *w = web_of(n);
     if (!(flags & FRAME_ANSWER) || !is_awaited(n, request)) return HEARS_NOTHING;
     if ((op == WIRE_LOG_DATA || op == WIRE_BLOB_DATA) && w->mount == NULL) return HEARS_PIECE;
@@ -292,7 +292,7 @@ static enum hearing hearing_of(const struct session *n, enum wire_op op, uint8_t
     return flags & FRAME_MORE ? HEARS_PART : HEARS_ANSWER;
 }
 
-static void hear(struct server *s, struct session *n, enum hearing what, enum wire_op op, uint8_t flags,
+static void hear(struct server *s, struct session *n, enum web_hearing what, enum wire_op op, uint8_t flags,
                  const void *message) {
     switch (what) {
     case HEARS_PIECE: send_piece(s, n, op, message, !(flags & FRAME_MORE)); return;
@@ -307,7 +307,7 @@ static void hear(struct server *s, struct session *n, enum hearing what, enum wi
 void web_tell(struct server *s, struct session *n, enum wire_op op, uint8_t flags, uint32_t request,
               const void *message) {
     if (op == WIRE_GOODBYE) web_goodbye(s, n);
-    enum hearing what = hearing_of(n, op, flags, request);
+    enum web_hearing what = hearing_of(n, op, flags, request);
     if (what == HEARS_PART) wire_put(&web_of(n)->held, op, flags, request, message);
     if (what == HEARS_NOTHING || what == HEARS_PART) return;
     arena_reset(&webs_of(s)->arena);
@@ -322,7 +322,7 @@ void web_frames(struct server *s, struct session *n, struct slice frames) {
         struct slice before = frames;
         ENSURE(frame_take(&frames, SIZE_MAX, &f, &need, &why) == ERR_OK && need == 0);
         enum wire_op op = (enum wire_op)f.opcode;
-        enum hearing what = hearing_of(n, op, f.flags, f.request);
+        enum web_hearing what = hearing_of(n, op, f.flags, f.request);
         if (what == HEARS_PART) buf_put_slice(&web_of(n)->held, slice_of(before.ptr, before.len - frames.len));
         if (what == HEARS_NOTHING || what == HEARS_PART) continue;
         arena_reset(&webs_of(s)->arena);

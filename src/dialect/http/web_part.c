@@ -1,6 +1,8 @@
 /* web_part.c: HTTP as a part of the server: deadlines of connections, and those that have more to do. */
 #include "web_impl.h"
 
+extern const uint8_t web_slot;
+
 struct web_part {
     int64_t next_ms;
 };
@@ -18,6 +20,7 @@ static void fini(struct shard *h, void *own) {
 static void flush(struct shard *h, void *own) {
     struct web_part *x = own;
     web_step(h->server);
+    part_attend(h, web_slot, webs_of(h->server)->all.count > 0);
     x->next_ms = h->server->webs.ready.count > 0 ? h->server->now_ms : web_expire(h->server);
 }
 
@@ -35,7 +38,6 @@ static void stored(struct shard *h, void *own, enum err e) {
 const struct server_part web_part = {.name = "web",
                                      .scope = PART_OF_SERVER,
                                      .bytes = sizeof(struct web_part),
-                                     .wakes = PART_WAKES_WITH_PASS,
                                      .init = init,
                                      .fini = fini,
                                      .flush = flush,

@@ -3,9 +3,12 @@
 #include "orion_stream.h"
 #include "server_impl.h"
 
+extern const uint8_t orion_slot;
+
 static void init(struct shard *h, void *own) {
     (void)own;
     orion_init(h->server);
+    if (h->server->options.orion == NULL) part_retire(h, orion_slot);
 }
 
 static void fini(struct shard *h, void *own) {

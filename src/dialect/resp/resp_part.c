@@ -2,6 +2,8 @@
 #include "resp_session.h"
 #include "server_impl.h"
 
+extern const uint8_t resp_slot;
+
 static void init(struct shard *h, void *own) {
     (void)own;
     resp_init(h->server);
@@ -20,6 +22,7 @@ static void step(struct shard *h, void *own) {
 static void flush(struct shard *h, void *own) {
     (void)own;
     resp_step(h->server);
+    part_attend(h, resp_slot, resp_has_connections(h->server));
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {
@@ -34,7 +37,6 @@ static bool is_idle(const struct shard *h, const void *own) {
 
 const struct server_part resp_part = {.name = "resp",
                                       .scope = PART_OF_SERVER,
-                                      .wakes = PART_WAKES_WITH_PASS,
                                       .init = init,
                                       .fini = fini,
                                       .step = step,

@@ -21,6 +21,8 @@
 #define QUEUE_MAX ((size_t)16 << 20)
 #define PAUSE_BYTES (1u << 20)
 
+extern const uint8_t resp_slot;
+
 static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
     struct session *n = session_open(ctx, conn, peer, &resp_dialect);
     if (n != NULL) (void)session_speak(ctx, n, &resp_dialect);
@@ -52,6 +54,7 @@ void resp_fini(struct server *s) {
 
 static bool open(struct server *s, struct session *n) {
     uint32_t index = pool_alloc(&resps_of(s)->all);
+    part_wake(server_shard(s), resp_slot);
     ENSURE(index != 0);
     struct resp *p = pool_at(&resps_of(s)->all, index);
     p->conn = n->conn;
@@ -121,6 +124,10 @@ bool resp_waits(const struct server *s) {
 }
 
 /* ---- out ---- */
+
+bool resp_has_connections(const struct server *s) {
+    return resps_of(s)->all.count > 0;
+}
 
 bool resp_is_quiet(const struct server *s) {
     return resps_of(s)->holding.count == 0;

@@ -71,5 +71,6 @@ void resp_serve(struct server *s);
 void resp_step(struct server *s);
 bool resp_waits(const struct server *s); /* a pass is due for those who are ready */
 bool resp_is_quiet(const struct server *s); /* no reply is held */
+bool resp_has_connections(const struct server *s);
 
 #endif

@@ -6,6 +6,8 @@
 #include "titan_session.h"
 #include "titan_web_dag.h"
 
+extern const uint8_t titan_slot, titan_fleet_slot, titan_gates_slot;
+
 struct titan_part {
     int64_t next_ms;
 };
@@ -42,6 +44,10 @@ static void gates_decided(struct shard *h, void *own, const struct command *cmd)
 static void init(struct shard *h, void *own) {
     (void)own;
     titan_init(h->server);
+    if (h->server->options.titan != NULL) return;
+    part_retire(h, titan_slot);
+    part_retire(h, titan_fleet_slot);
+    part_retire(h, titan_gates_slot);
 }
 
 static void fini(struct shard *h, void *own) {

@@ -7,6 +7,7 @@
 #include "wire_json.h"
 
 #define HASH_BYTES 32u
+#define ROOM_SLACK_BYTES ((size_t)128 << 10) /* two chunks of an arena */
 
 /* ---- refusals ---- */
 
@@ -31,6 +32,15 @@ static enum err place(struct wire_json_in *x, enum err e, const struct tlv_field
     else
         snprintf(x->field, sizeof x->field, "%s[%lld].%s", f->name, (long long)index, inner);
     return e;
+}
+
+/* Memory for something whose size the text chooses; NULL: no more is to be had. What is left then is enough for what
+ * follows the text byte for byte (strings, hashes), which is taken without asking. */
+static void *room(struct wire_json_in *x, size_t bytes) {
+    struct arena *a = x->arena;
+    size_t slack = ROOM_SLACK_BYTES + 4 * x->text.len;
+    void *p = arena_try(a, bytes);
+    return p != NULL && a->bytes < a->bytes_max && a->bytes_max - a->bytes >= slack ? p : NULL;
 }
 
 /* ---- single values ---- */
@@ -100,8 +110,9 @@ static enum err read_bytes(struct wire_json_in *x, const struct tlv_field *f, co
     if (inner != NULL && inner->kind == JSON_TEXT && f->type == TLV_BYTES) return store_base64(x, f, inner->text, at);
     if (f->form != TLV_FORM_MESSAGE || node->kind != JSON_OBJECT)
         return refuse_kind(x, f, node, f->type == TLV_BYTES ? "a string or {\"base64\": …}" : "a string");
-    void *message = arena_alloc(x->arena, f->sub->size);
+    void *message = room(x, f->sub->size);
     struct buf out;
+    if (message == NULL) return refuse(x, f, ERR_LIMIT, "no room for it");
     enum err e = place(x, wire_json_read(x, node, f->sub, message), f, -1);
     if (e != ERR_OK) return e;
     buf_init(&out, f->max != 0 ? f->max : SIZE_MAX);
@@ -134,7 +145,7 @@ static enum err read_list(struct wire_json_in *x, const struct tlv_field *f, con
     if (node->kind != (is_map ? JSON_OBJECT : JSON_ARRAY))
         return refuse_kind(x, f, node, is_map ? "an object" : "an array");
     if (f->max != 0 && node->count > f->max) return refuse(x, f, ERR_LIMIT, "too many items");
-    list.at = arena_try(x->arena, (size_t)node->count * f->sub->size + 1);
+    list.at = room(x, (size_t)node->count * f->sub->size + 1);
     if (list.at == NULL) return refuse(x, f, ERR_LIMIT, "no room for the items");
     int64_t index = 0;
     for (const struct json_node *n = node->first; n != NULL; n = n->next, index++) {
@@ -149,7 +160,7 @@ static enum err read_numbers(struct wire_json_in *x, const struct tlv_field *f, 
                              uint8_t *at) {
     if (node->kind != JSON_ARRAY) return refuse_kind(x, f, node, "an array");
     if (f->max != 0 && node->count > f->max) return refuse(x, f, ERR_LIMIT, "too many numbers");
-    uint32_t *numbers = arena_try(x->arena, (size_t)node->count * sizeof *numbers + 1), count = 0;
+    uint32_t *numbers = room(x, (size_t)node->count * sizeof *numbers + 1), count = 0;
     if (numbers == NULL) return refuse(x, f, ERR_LIMIT, "no room for the numbers");
     const struct tlv_field one = {.type = TLV_U32, .name = f->name};
     for (const struct json_node *n = node->first; n != NULL; n = n->next) {
@@ -217,7 +228,8 @@ static enum err set_item(struct wire_json_in *x, const struct tlv_field *f, stru
     memcpy(&list, at, sizeof list);
     const struct tlv_desc *sub = f->sub;
     if (f->max != 0 && list.count >= f->max) return refuse(x, f, ERR_LIMIT, "given too often");
-    uint8_t *items = arena_alloc(x->arena, (size_t)(list.count + 1) * sub->size);
+    uint8_t *items = room(x, (size_t)(list.count + 1) * sub->size);
+    if (items == NULL) return refuse(x, f, ERR_LIMIT, "given too often");
     if (list.count > 0) memcpy(items, list.at, (size_t)list.count * sub->size);
     uint8_t *item = items + (size_t)list.count * sub->size;
     enum err e = ERR_OK;

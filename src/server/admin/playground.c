@@ -34,7 +34,7 @@ static void init(struct shard *h, void *own) {
     vec_init(&p->open, sizeof(struct attempt_effect));
     p->kill_switch = s->options.kill_switch;
     if (p->kill_switch == NULL) {
-        h->with_leaving &= ~(UINT64_C(1) << playground_slot); /* nobody reads the mark */
+        part_retire(h, playground_slot);
         return;
     }
     p->since_ms = s->world.clock->wall(s->world.clock).ms;

@@ -59,6 +59,18 @@ static void enlist(struct shard *h, uint8_t slot, const struct server_part *p) {
     if (p->wakes & PART_WAKES_WITH_PASS) h->wake_with_pass |= bit(slot);
 }
 
+void part_retire(struct shard *h, uint8_t slot) {
+    uint64_t others = ~bit(slot);
+    for (uint32_t kind = 0; kind < EFFECT_KIND_COUNT; kind++) h->taking[kind] &= others;
+    h->with_step &= others;
+    h->with_flush &= others;
+    h->with_decided &= others;
+    h->with_leaving &= others;
+    h->wake_with_state &= others;
+    h->wake_with_fds &= others;
+    h->wake_with_pass &= others;
+}
+
 void shard_parts_init(struct shard *h, enum part_scope scope) {
     ENSURE(server_part_count <= PARTS_MAX);
     struct arena *from = scope == PART_OF_SERVER ? &h->server->birth : &h->birth;
@@ -119,7 +131,8 @@ static void note_dues(struct shard *h) {
     for (uint64_t left = h->visited; left != 0; left &= left - 1) {
         uint8_t slot = first_of(left);
         const struct server_part *p = server_parts[slot];
-        h->due[slot] = p->next_due != NULL ? p->next_due(h, h->parts[slot]) : TIME_NEVER;
+        bool has_turn = ((h->with_step | h->with_flush) & bit(slot)) != 0;
+        h->due[slot] = has_turn && p->next_due != NULL ? p->next_due(h, h->parts[slot]) : TIME_NEVER;
     }
     h->due_first = TIME_NEVER;
     for (uint8_t slot = 0; slot < server_part_count; slot++) h->due_first = earlier(h->due_first, h->due[slot]);

@@ -109,6 +109,9 @@ static inline void part_takes(struct shard *h, uint8_t slot, enum effect_kind ki
     h->taking[kind] = on ? h->taking[kind] | bit : h->taking[kind] & ~bit;
 }
 
+/* For `init`: as this server is set up there is nothing to do for the part, neither turns nor effects. */
+void part_retire(struct shard *h, uint8_t slot);
+
 /* The state of a part. A part of the server has the same in all shards of it. */
 static inline void *shard_part(const struct shard *h, uint8_t slot) {
     return h->parts[slot];

@@ -22,8 +22,8 @@ static void step(struct shard *h, void *own) {
     struct server *s = h->server;
     struct why why = {{0}};
     bool was_under_way = is_under_way(s);
-    if (!was_under_way && !s->woken) return;
     enum err e = blob_log_store_take(&s->store, &why);
+    part_attend(h, store_flush_slot, is_under_way(s));
     if (e == ERR_NO_SPACE) {
         f->again_ms = s->now_ms + NO_SPACE_RETRY_MS;
         server_log(s, SERVER_WARN, "no_space", "%s", why.text);
@@ -41,7 +41,9 @@ void store_flush_kick(struct server *s) {
     struct store_flush *f = shard_part(h, store_flush_slot);
     if (f->again_ms > s->now_ms || is_under_way(s)) return;
     f->again_ms = 0;
-    if (blob_log_store_kick(&s->store)) streams_handed_over(s);
+    if (!blob_log_store_kick(&s->store)) return;
+    streams_handed_over(s);
+    part_attend(h, store_flush_slot, true);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {
@@ -53,6 +55,6 @@ static int64_t next_due(const struct shard *h, const void *own) {
 const struct server_part store_flush_part = {.name = "store_flush",
                                              .scope = PART_OF_SERVER,
                                              .bytes = sizeof(struct store_flush),
-                                             .wakes = PART_WAKES_WITH_PASS,
+                                             .wakes = PART_WAKES_WITH_FDS,
                                              .step = step,
                                              .next_due = next_due};
