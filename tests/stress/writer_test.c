@@ -259,7 +259,7 @@ static void without_descriptors_there_is_no_writer(void **state) {
     tmpdisk_remove(&t);
 }
 
-/* No room for a spare: nobody is told until an append needs one. A seal after a failure fails as well. */
+/* No room for a spare: nobody is told until an append needs one. A seal after a fenced append is fenced, too. */
 static void failures_beside_the_loop_are_met_again(void **state) {
     (void)state;
     struct tmpdisk t;
@@ -287,7 +287,7 @@ static void failures_beside_the_loop_are_met_again(void **state) {
     assert_true(writer_idle(w));
     wait_and_take(w, &done);
     assert_true(done.seal);
-    assert_int_equal(done.outcome, JOURNAL_FAILED);
+    assert_int_equal(done.outcome, JOURNAL_FENCED);
     writer_close(w);
     journal_fixture_stop(&l);
     tmpdisk_remove(&t);

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "hash.h"
+#include "min.h"
 #include "panic.h"
 #include "server_impl.h"
 
@@ -23,14 +24,6 @@
 /* While a lease runs there is a pass in each half of this part of it, so a gap as long as the part is no idleness: the
  * process was stopped, or its machine was. */
 #define STILL_PART 2
-
-static int64_t earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- parts ---- */
 
@@ -135,7 +128,7 @@ static void note_dues(struct shard *h) {
         h->due[slot] = has_turn && p->next_due != NULL ? p->next_due(h, h->parts[slot]) : TIME_NEVER;
     }
     h->due_first = TIME_NEVER;
-    for (uint8_t slot = 0; slot < server_part_count; slot++) h->due_first = earlier(h->due_first, h->due[slot]);
+    for (uint8_t slot = 0; slot < server_part_count; slot++) h->due_first = min_i64(h->due_first, h->due[slot]);
 }
 
 /* Whoever was woken since its step has its flush now, and if it has a step, that in a further pass. */
@@ -307,7 +300,7 @@ static void append_durable(struct shard *h, uint64_t last_lsn) {
     sample_synced(a->sync, s->world.clock->us(s->world.clock) - a->given_us);
     a->last_ms = s->now_ms;
     a->bytes += bytes;
-    a->room_bytes -= least(a->room_bytes, bytes);
+    a->room_bytes -= min_u64(a->room_bytes, bytes);
     if (s->world.observer != NULL) s->world.observer->durable(s->world.observer->ctx, last_lsn);
     engine_durable(h->engine, last_lsn);
 }
@@ -413,22 +406,22 @@ static int64_t engine_due(struct shard *h, int64_t now) {
     if (due.ms != TIME_NEVER) {
         int64_t wait = due.ms - h->clock.last.ms;
         if (wait <= 0) return now;
-        next = earlier(now_ms + wait, now_ms + CLOCK_LOOK_MS);
+        next = min_i64(now_ms + wait, now_ms + CLOCK_LOOK_MS);
     }
     mono_time lease = engine_next_lease(h->engine);
     if (lease.ms != TIME_NEVER)
-        next = earlier(next, earlier(lease.ms, now_ms + h->server->limits->lease_ms / (2 * STILL_PART)));
+        next = min_i64(next, min_i64(lease.ms, now_ms + h->server->limits->lease_ms / (2 * STILL_PART)));
     return next;
 }
 
 int64_t shard_next(struct shard *h, int64_t now) {
     const struct shard_append *a = &h->append;
-    int64_t next = earlier(h->due_first, engine_due(h, now));
+    int64_t next = min_i64(h->due_first, engine_due(h, now));
     if ((h->ready & (h->with_step | h->with_flush)) != 0 || h->stood_still) return now;
-    if (h->clock.apart_since.ms != TIME_NEVER) next = earlier(next, h->clock.apart_since.ms + BATCH_CLOCK_PATIENCE_MS);
-    if (a->last_ms != 0 && a->state == APPEND_NONE) next = earlier(next, a->last_ms + WRITER_IDLE_MS);
-    if (a->state == APPEND_FULL) next = earlier(next, a->again_ms);
-    if (a->fill_by_ms != 0) next = earlier(next, a->fill_by_ms);
+    if (h->clock.apart_since.ms != TIME_NEVER) next = min_i64(next, h->clock.apart_since.ms + BATCH_CLOCK_PATIENCE_MS);
+    if (a->last_ms != 0 && a->state == APPEND_NONE) next = min_i64(next, a->last_ms + WRITER_IDLE_MS);
+    if (a->state == APPEND_FULL) next = min_i64(next, a->again_ms);
+    if (a->fill_by_ms != 0) next = min_i64(next, a->fill_by_ms);
     return next;
 }
 
