@@ -25,6 +25,20 @@ static bool is_worker(const struct serverhost *h, uint32_t node) {
     return node >= 1 && node <= h->w->plan.workers;
 }
 
+/* ---- calls ---- */
+
+static void call_free(struct serverhost *h, struct server_call *call) {
+    simmsg_unref(&h->w->msgs, call->ask);
+    pool_free(&h->calls, map_del(&h->call_by_token, call->token));
+}
+
+static void calls_forget(struct serverhost *h) {
+    for (uint32_t i = 1; i <= h->calls.high; i++) {
+        struct server_call *call = pool_at(&h->calls, i);
+        if (call->token != 0) call_free(h, call);
+    }
+}
+
 /* ---- recovery ---- */
 
 static void replayed(void *ctx, const struct batch *b) {
@@ -40,6 +54,8 @@ static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
     uint64_t head = engine_lsn(e);
     WORLD_NOTE(h->w, head, epoch, 0, "server: recovered up to %lu, epoch %lu", (unsigned long)head,
                (unsigned long)epoch);
+    if (epoch <= h->epoch)
+        world_red(h->w, "epoch", "it was %lu, and is %lu", (unsigned long)h->epoch, (unsigned long)epoch);
     if (head < h->durable_lsn)
         world_red(h->w, "lost", "LSN %lu was durable, the journal ends at %lu", (unsigned long)h->durable_lsn,
                   (unsigned long)head);
@@ -52,6 +68,19 @@ static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
     memset(h->lapsed, 0, sizeof h->lapsed);
     memset(h->attached, 0, sizeof h->attached);
     ledger_restarted(&h->ledger);
+}
+
+/* For everybody outside as if it had crashed: what was not durable may be there afterwards or not, and nobody who waits
+ * for an answer gets one. */
+static void lost(void *ctx) {
+    struct serverhost *h = ctx;
+    WORLD_NOTE(h->w, 80, h->durable_lsn, 0, "server: has lost its shard, durable %lu", (unsigned long)h->durable_lsn);
+    adapter_crashed(&h->w->adapter);
+    calls_forget(h);
+    h->lost_count++;
+    h->engine = NULL;
+    h->appending = false;
+    h->projected_lsn = 0;
 }
 
 /* ---- commands ---- */
@@ -90,11 +119,6 @@ static struct server_call *call_new(struct serverhost *h, uint32_t node, const s
 static struct server_call *call_of(struct serverhost *h, uint64_t token) {
     uint32_t index = token ? map_get(&h->call_by_token, token) : 0;
     return index ? pool_at(&h->calls, index) : NULL;
-}
-
-static void call_free(struct serverhost *h, struct server_call *call) {
-    simmsg_unref(&h->w->msgs, call->ask);
-    pool_free(&h->calls, map_del(&h->call_by_token, call->token));
 }
 
 static uint32_t node_of(struct serverhost *h, conn_id conn) {
@@ -366,7 +390,8 @@ static void tap_close(struct net *n, conn_id c) {
 void servereye_init(struct serverhost *h) {
     static const struct net_ops tap_ops = {tap_dial, tap_send, tap_unsent, tap_pause, tap_close, NULL, NULL, NULL};
     h->tap.ops = &tap_ops;
-    h->guest = (struct observer){h, replayed, resumes, turn, projected, asked, decided, appends, durable, leaves, left};
+    h->guest =
+        (struct observer){h, replayed, resumes, lost, turn, projected, asked, decided, appends, durable, leaves, left};
     vec_init(&h->inbox, sizeof(struct msg *));
     vec_init(&h->logs, sizeof(struct log_owed));
     pool_init(&h->calls, sizeof(struct server_call), CALLS_MAX);
@@ -374,10 +399,7 @@ void servereye_init(struct serverhost *h) {
 }
 
 void servereye_forget(struct serverhost *h) {
-    for (uint32_t i = 1; i <= h->calls.high; i++) {
-        struct server_call *call = pool_at(&h->calls, i);
-        if (call->token != 0) call_free(h, call);
-    }
+    calls_forget(h);
     for (uint32_t i = 0; i < h->inbox.count; i++) simmsg_unref(&h->w->msgs, *(struct msg **)vec_at(&h->inbox, i));
     h->inbox.count = 0;
 }

@@ -89,6 +89,11 @@ static bool arm(struct serverhost *h, uint32_t ppm, uint32_t calls) {
     return armed;
 }
 
+/* One of the next appends may lose the server its journal. */
+static void arm_journal(struct serverhost *h) {
+    if (h->ram != NULL && rng_chance(&h->rng, (uint32_t)h->w->plan.lost_ppm)) simram_arm(h->ram, &h->rng);
+}
+
 static void disarm(struct serverhost *h) {
     simdisk_arm(h->disk, SIMDISK_ANY, SIMDISK_FINE, 0);
 }
@@ -124,6 +129,7 @@ static void pass(void *ctx, uint64_t generation) {
     h->pass_at_us = 0;
     thaw(h);
     (void)arm(h, (uint32_t)h->w->plan.append_crash_ppm, 8);
+    arm_journal(h);
     server_pass(h->server);
     after(h);
     if (h->server == NULL) return;
@@ -203,7 +209,8 @@ static void fold(void *ctx, uint64_t generation) {
     struct compact_report report = {0};
     if (h->server == NULL || generation != h->generation) return;
     (void)arm(h, (uint32_t)h->w->plan.append_crash_ppm * 10, 20);
-    enum err e = compact_run(simdisk_disk(h->disk), &o, &report, &why);
+    enum err e = h->ram != NULL ? simram_fold(h->ram, h->durable_lsn, &report.lsn, &why)
+                                : compact_run(simdisk_disk(h->disk), &o, &report, &why);
     WORLD_NOTE(h->w, report.lsn, report.batch_count, e, "server: compacted to %lu (from %lu), %s %s",
                (unsigned long)report.lsn, (unsigned long)report.snapshot_lsn, err_word(e), why.text);
     if (e == ERR_CORRUPT) world_red(h->w, "corrupt", "compaction: %s", why.text);
@@ -221,7 +228,7 @@ static void compaction(struct serverhost *h) {
 /* ---- life and death ---- */
 
 bool serverhost_is_still(const struct serverhost *h) {
-    return h->server != NULL && !h->appending && engine_lsn(h->engine) == h->durable_lsn;
+    return h->server != NULL && h->engine != NULL && !h->appending && engine_lsn(h->engine) == h->durable_lsn;
 }
 
 void serverhost_doom(struct serverhost *h, enum host_crash kind) {
@@ -229,6 +236,7 @@ void serverhost_doom(struct serverhost *h, enum host_crash kind) {
     h->doomed = true;
     h->doom = kind;
     simdisk_gone(h->disk);
+    if (h->ram != NULL) simram_gone(h->ram);
     h->w->net.nodes[NET_SERVER].up = false;
 }
 
@@ -252,7 +260,7 @@ void serverhost_crash(struct serverhost *h, enum host_crash kind) {
     if (h->power_doubt) kind = CRASH_POWER;
     WORLD_NOTE(h->w, kind, h->durable_lsn, h->generation, "server: dies (%s), durable %lu, applied %lu",
                kind == CRASH_KILL ? "kill -9" : "power cut", (unsigned long)h->durable_lsn,
-               (unsigned long)engine_lsn(h->engine));
+               h->engine != NULL ? (unsigned long)engine_lsn(h->engine) : 0);
     adapter_crashed(&h->w->adapter);
     h->crash_count++;
     h->power_doubt = false;
@@ -331,7 +339,8 @@ void serverhost_start(struct serverhost *h) {
     (void)arm(h, (uint32_t)p->append_crash_ppm * 10, 60);
     h->projected_lsn = 0;
     struct server *server = NULL;
-    enum err e = file_open(world.disk, &h->clock, &journal, &world.journal, &why);
+    enum err e = h->ram != NULL ? ram_open(h->ram, &world.journal, &why)
+                                : file_open(world.disk, &h->clock, &journal, &world.journal, &why);
     if (e == ERR_OK) e = server_open(&world, &o, &server, &why);
     disarm(h);
     if (e != ERR_OK) {
@@ -354,6 +363,7 @@ void serverhost_start(struct serverhost *h) {
 void serverhost_init(struct serverhost *h, struct world *w, struct rng rng) {
     *h = (struct serverhost){.w = w, .rng = rng};
     h->disk = simdisk_new(rng_u64(&h->rng));
+    if (w->plan.ram) h->ram = ram_new(&(struct ram_options){0});
     h->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};
     h->net = simnet_port(&w->net, NET_SERVER, on_wake, h);
     simlog_init(&h->log);
@@ -374,4 +384,5 @@ void serverhost_fini(struct serverhost *h) {
     simlog_fini(&h->log);
     ledger_fini(&h->ledger);
     simdisk_free(h->disk);
+    if (h->ram != NULL) ram_free(h->ram);
 }

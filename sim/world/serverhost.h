@@ -20,6 +20,7 @@
 #include "simlog.h"
 #include "simmsg.h"
 #include "simnet.h"
+#include "simram.h"
 #include "vec.h"
 
 struct log_owed {
@@ -34,6 +35,7 @@ struct serverhost {
     struct world *w;
     struct rng rng;
     struct simdisk *disk;
+    struct ram *ram; /* its journal, in place of files on the disk; NULL = it is there */
     struct clock clock;
     struct observer guest;
     struct net tap; /* first in the way of everything that the server sends */
@@ -44,10 +46,11 @@ struct serverhost {
     struct engine *engine; /* inside it */
     uint64_t generation;   /* rises with each start and crash: events of an earlier life are ignored */
     uint32_t crash_count;
+    uint32_t lost_count;    /* how often the server opened its shard again */
     uint32_t refused_opens; /* failed starts in a row */
     bool doomed;            /* it dies as soon as the present call returns; nothing it does counts */
     enum host_crash doom;
-    bool power_doubt;       /* the power may have failed in a call whose error nobody needs to report */
+    bool power_doubt; /* the power may have failed in a call whose error nobody needs to report */
 
     uint64_t epoch;
     uint64_t durable_lsn;
@@ -56,10 +59,10 @@ struct serverhost {
     int64_t last_ms;        /* wall time of the last pass */
     int64_t pass_at_us;     /* earliest planned pass; 0 = none */
     bool step_planned;
-    bool appending;         /* a batch is on its way */
+    bool appending; /* a batch is on its way */
     bool compacting;
-    int64_t stop_by_us;     /* a clean stop is under way; 0 = none */
-    int64_t frozen_us;      /* since when it stands still; 0 = it runs */
+    int64_t stop_by_us; /* a clean stop is under way; 0 = none */
+    int64_t frozen_us;  /* since when it stands still; 0 = it runs */
 
     struct vec inbox; /* of struct msg *: came by the back door */
     struct ledger ledger;
@@ -68,10 +71,10 @@ struct serverhost {
     bool lapsed[NET_NODES_MAX];           /* was silent for a lease since the last batch was taken */
     uint64_t incarnations[NET_NODES_MAX]; /* highest that attached */
 
-    struct vec logs; /* of struct log_owed: output of attempts whose end was acknowledged */
+    struct vec logs;   /* of struct log_owed: output of attempts whose end was acknowledged */
     struct pool calls; /* commands without an answer yet */
     struct map call_by_token;
-    uint64_t call_last; /* of all lives */
+    uint64_t call_last;  /* of all lives */
     uint64_t lsn_before; /* of the command being decided */
 };
 
@@ -79,18 +82,18 @@ void serverhost_init(struct serverhost *h, struct world *w, struct rng rng);
 void serverhost_fini(struct serverhost *h);
 void serverhost_start(struct serverhost *h);
 void serverhost_crash(struct serverhost *h, enum host_crash kind); /* restarts by itself, later */
-void serverhost_stop(struct serverhost *h);                       /* as people stop it */
+void serverhost_stop(struct serverhost *h);                        /* as people stop it */
 void serverhost_freeze(struct serverhost *h, int64_t ms);
-void serverhost_door(struct serverhost *h, struct msg *m); /* arrives a moment later, if somebody is there */
+void serverhost_door(struct serverhost *h, struct msg *m);   /* arrives a moment later, if somebody is there */
 void serverhost_history(struct serverhost *h, uint64_t lag); /* the history is now so many records behind */
 void serverhost_compact(struct serverhost *h);
-void serverhost_check_logs(struct serverhost *h); /* whatever was acknowledged can be read */
-void serverhost_compare(struct serverhost *h); /* live state, full replay and snapshot plus tail must agree */
+void serverhost_check_logs(struct serverhost *h);     /* whatever was acknowledged can be read */
+void serverhost_compare(struct serverhost *h);        /* live state, full replay and snapshot plus tail must agree */
 bool serverhost_is_still(const struct serverhost *h); /* up, and everything applied is durable */
 
 /* ---- shared by serverhost.c and servereye.c ---- */
 void serverhost_doom(struct serverhost *h, enum host_crash kind);
 void servereye_init(struct serverhost *h);   /* fills in the guest and the tap */
-void servereye_forget(struct serverhost *h); /* the process is gone with all its calls */
+void servereye_forget(struct serverhost *h); /* the process is gone with all its calls, and what was on its way to it */
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "rng.h"
 
+#define RAM_STREAM 0xda600u
+
 static int64_t maybe(struct rng *r, uint32_t percent, int64_t least, int64_t most) {
     bool on = rng_chance(r, PERCENT(percent));
     int64_t value = rng_range(r, least, most); /* drawn in any case: a coin moves no other draw */
@@ -109,6 +111,15 @@ static void draw_hostile(struct sim_plan *p) {
     p->hostile_ms = maybe(&r, 25, 5, 300);
 }
 
+/* A quarter of the seeds; of those that were red once, none: the number was chosen so. */
+static void draw_journal(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ RAM_STREAM);
+    p->ram = maybe(&r, 25, 1, 1);
+    p->lost_ppm = rng_range(&r, 500, 20000);
+    if (!p->ram) p->lost_ppm = 0;
+}
+
 void plan_draw(struct sim_plan *p, uint64_t seed) {
     struct rng r;
     rng_init(&r, seed);
@@ -129,6 +140,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     draw_schedules(p);
     draw_memos(p);
     draw_hostile(p);
+    draw_journal(p);
 }
 
 void plan_calm(struct sim_plan *p) {
@@ -136,7 +148,7 @@ void plan_calm(struct sim_plan *p) {
     p->kill_ms = p->power_ms = p->effect_crash_ppm = p->append_crash_ppm = p->freeze_ms = p->jump_ms = 0;
     p->slow_ppm = p->short_ppm = p->write_error_ppm = p->sync_error_ppm = p->full_ms = 0;
     p->worker_kill_ms = p->worker_stop_ms = p->machine_stop_ms = p->worker_drain_ms = 0;
-    p->meddle = 0;
+    p->meddle = p->lost_ppm = 0;
 }
 
 void plan_print(const struct sim_plan *p, FILE *to) {

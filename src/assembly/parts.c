@@ -6,6 +6,7 @@
  * happened is told (event_ring) before it is passed on, and memory is looked at last. */
 #define PART_TABLE(X)  \
     X(closed_sessions) \
+    X(titan_book)      \
     X(titan_fleet)     \
     X(store_flush)     \
     X(titan_gates)     \
@@ -23,6 +24,8 @@
     X(sessions)        \
     X(subscribers)     \
     X(orion)           \
+    X(orion_dags)      \
+    X(orion_stream)    \
     X(flow_events)     \
     X(demands)         \
     X(streams)         \
@@ -44,7 +47,7 @@ enum part_slot {
 #define X(name) SLOT_##name,
     PART_TABLE(X)
 #undef X
-    SLOT_COUNT
+        SLOT_COUNT
 };
 _Static_assert(SLOT_COUNT <= PARTS_MAX, "a bit for each part");
 

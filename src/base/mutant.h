@@ -62,7 +62,10 @@
     X(log_acked_early, "the server acknowledges output before it is durable")                   \
     X(keeper_unset, "the keeper of an exclusive process is not told when the lease ends")       \
     X(end_forgotten, "a worker forgets an end when it was said, not when it was acknowledged")  \
-    X(attach_by_state, "a connection whose attach was refused counts as the worker of that id")
+    X(attach_by_state, "a connection whose attach was refused counts as the worker of that id") \
+    X(effects_over_reopen, "effects of an engine that was lost leave when its shard is opened again") \
+    X(call_over_reopen, "a call is answered though its shard was lost and is opened again")     \
+    X(old_epoch_after_reopen, "a shard that is opened again goes on with its old epoch")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

@@ -63,6 +63,7 @@ void hload_row(struct hload *l, const struct history_row *row) {
 
 void hload_reach(struct hload *l, uint64_t lsn) {
     l->reach = lsn;
+    l->bytes += ITEM_BYTES; /* whatever is there has some: they tell whether it waits */
     if (lsn > l->lsn) l->lsn = lsn;
 }
 

@@ -40,7 +40,8 @@
 #define NICE 10
 
 struct history_question {
-    uint64_t number; /* first: never 0 while in use */
+    uint64_t number;   /* first: never 0 while in use */
+    bool is_forgotten; /* nobody waits for the answer */
     struct arena arena;
     struct history_query query;
     struct history_answer answer;
@@ -97,7 +98,7 @@ struct hstore {
     struct row_reading reading;
     struct rebuilding rebuilding;
     bool is_writing, is_reading, is_rebuilding;
-    atomic_bool closing;
+    atomic_bool unwanted; /* a rebuild has to end */
 
     struct hload loads[2];
     uint32_t filling; /* the other is with the writer, or failed and is kept */
@@ -252,11 +253,11 @@ static void reader_run(void *ctx) {
 /* ---- the rebuilder's thread ---- */
 
 static bool old_is_wanted(const struct history_sink *sink) {
-    return !((const struct rebuilding *)sink)->of->closing;
+    return !((const struct rebuilding *)sink)->of->unwanted;
 }
 
 static enum err old_flush(struct rebuilding *b, struct why *why) {
-    if (!old_is_wanted(&b->sink)) return why_set(why, ERR_STATE, "the history is closed");
+    if (!old_is_wanted(&b->sink)) return why_set(why, ERR_STATE, "its reading was stopped");
     enum err e = hload_write(&b->load, &b->put, why);
     hload_clear(&b->load);
     return e;
@@ -434,7 +435,7 @@ static void answered(struct hstore *s, const struct history_taker *to) {
         s->damage = s->reading.question->answer.why;
         s->is_damaged = true;
     }
-    to->answered(to->ctx, &s->reading.question->answer);
+    if (!s->reading.question->is_forgotten) to->answered(to->ctx, &s->reading.question->answer);
     question_free(s, index);
     if (s->asked_at < s->asked.count) return;
     s->asked.count = s->asked_at = 0;
@@ -504,6 +505,23 @@ static void op_doubt(struct history *h) {
     s->is_doubted = true;
 }
 
+static void op_rebuild_end(struct history *h) {
+    struct hstore *s = of(h);
+    if (!s->is_rebuilding) return;
+    s->unwanted = true;
+    flusher_wait(s->rebuilder);
+    s->unwanted = s->is_rebuilding = false;
+    s->trim_ms = 0; /* as after every rebuild: the state is read again */
+}
+
+static void op_forget(struct history *h) {
+    struct hstore *s = of(h);
+    hload_clear(filling(s));
+    s->is_due = false;
+    for (uint32_t i = s->asked_at; i < s->asked.count; i++)
+        ((struct history_question *)pool_at(&s->questions, s->asked.at[i]))->is_forgotten = true;
+}
+
 /* What the owner put last is written here: nobody is in a hurry any more. */
 static void write_rest(struct hstore *s) {
     struct why why = {{0}};
@@ -519,7 +537,7 @@ static void write_rest(struct hstore *s) {
 
 static void op_close(struct history *h) {
     struct hstore *s = of(h);
-    s->closing = true;
+    s->unwanted = true;
     flusher_close(s->rebuilder);
     flusher_close(s->reader);
     flusher_close(s->writer);
@@ -548,6 +566,8 @@ static const struct history_ops ops = {
     .stats = op_stats,
     .rebuild = op_rebuild,
     .doubt = op_doubt,
+    .rebuild_end = op_rebuild_end,
+    .forget = op_forget,
     .close = op_close,
 };
 

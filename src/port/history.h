@@ -35,19 +35,19 @@ struct history_part {
 
 /* Flows below `before` (0 = all), newest first. What is left empty does not choose. */
 struct history_query {
-    uint64_t token;    /* comes back with the answer */
-    uint64_t from;     /* not below this number */
+    uint64_t token; /* comes back with the answer */
+    uint64_t from;  /* not below this number */
     uint64_t before;
     uint32_t most;
     struct slice tenant;
-    struct slice name; /* begins with */
-    struct slice text; /* words in names, labels and errors; the last may be a beginning */
-    struct slice job;  /* words of the name of one of its jobs */
+    struct slice name;          /* begins with */
+    struct slice text;          /* words in names, labels and errors; the last may be a beginning */
+    struct slice job;           /* words of the name of one of its jobs */
     const struct slice *states; /* one of these */
     uint32_t state_count;
     const struct slice *labels; /* all of these: "key=value" */
     uint32_t label_count;
-    struct slice label_key; /* has a label of that name, whatever its value */
+    struct slice label_key;     /* has a label of that name, whatever its value */
     int64_t since_ms, until_ms; /* created */
     bool parts;                 /* with the parts of the flow, which is then the only one asked for */
     uint32_t part_first;
@@ -79,10 +79,10 @@ enum history_state {
 
 struct history_stats {
     enum history_state state;
-    uint64_t lives;  /* rises when the file was set aside and begun anew */
-    uint64_t lsn;    /* durable: every flow that ended up to here is in it */
+    uint64_t lives; /* rises when the file was set aside and begun anew */
+    uint64_t lsn;   /* durable: every flow that ended up to here is in it */
     uint64_t flows, bytes;
-    uint64_t oldest; /* the lowest number of a flow in it; 0 = there is none */
+    uint64_t oldest;        /* the lowest number of a flow in it; 0 = there is none */
     uint64_t waiting_bytes; /* taken, and not durable yet */
 };
 
@@ -93,10 +93,10 @@ struct history {
 };
 
 struct history_turn {
-    int64_t now_ms;  /* monotonic */
+    int64_t now_ms; /* monotonic */
     int64_t wall_ms;
     uint64_t durable_lsn; /* of the journal */
-    bool woken; /* its descriptor may have been readable, also when what it told of was taken before */
+    bool woken;           /* its descriptor may have been readable, also when what it told of was taken before */
 };
 
 struct history_taker { /* what `take` tells, each call valid while it lasts */
@@ -131,6 +131,12 @@ struct history_ops {
     void (*rebuild)(struct history *h, history_rebuild_fn fn, void *ctx);
     /* It has lost rows that it had: what it has stays, and is not whole until it was made again. Before `put`. */
     void (*doubt)(struct history *h);
+    /* Ends a rebuild that is under way, waiting for it. As it stands it is not whole, and may be made again. */
+    void (*rebuild_end)(struct history *h);
+    /* The owner's state was lost and is read anew: what was put and had to wait for its records to be durable was never
+     * put, and questions are not answered. Rows that are being written are of records that are durable: they stay, and
+     * while waiting_bytes tells of them nothing is to be put. */
+    void (*forget)(struct history *h);
     void (*close)(struct history *h); /* what was put is made durable first */
 };
 

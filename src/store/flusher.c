@@ -4,6 +4,7 @@
 #include "flusher.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -13,6 +14,8 @@
 
 #include "arena.h"
 #include "panic.h"
+
+#define WAIT_LOOK_MS 5
 
 enum flusher_slot { SLOT_IDLE, SLOT_HANDED, SLOT_DONE };
 
@@ -113,4 +116,13 @@ bool flusher_take(struct flusher *f) {
     if (f->slot != SLOT_DONE) return false;
     f->slot = SLOT_IDLE;
     return true;
+}
+
+/* Others may share the descriptor and have it cleared: so not for ever. */
+void flusher_wait(struct flusher *f) {
+    struct pollfd p = {f->fd, POLLIN, 0};
+    REQUIRE(f->slot != SLOT_IDLE);
+    if (!f->threaded) (void)flusher_step(f);
+    while (f->slot != SLOT_DONE) (void)poll(&p, 1, WAIT_LOOK_MS);
+    f->slot = SLOT_IDLE;
 }

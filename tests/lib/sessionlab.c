@@ -264,6 +264,10 @@ static void guest_batch(void *ctx, const struct batch *b) {
     (void)ctx, (void)b;
 }
 
+static void guest_lost(void *ctx) {
+    ((struct sessionlab *)ctx)->compares = false;
+}
+
 static void guest_turn(void *ctx) {
     (void)ctx;
 }
@@ -368,9 +372,9 @@ void sessionlab_init(struct sessionlab *l) {
     give_birth();
     *l = (struct sessionlab){.net = {&net_ops}, .random = 7};
     l->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};
-    l->guest = (struct observer){l,           guest_batch,   guest_resumes, guest_turn,    guest_projected,
-                                 guest_asked, guest_decided, guest_batch,   guest_durable, guest_effect,
-                                 guest_effect};
+    l->guest =
+        (struct observer){l,           guest_batch,   guest_resumes, guest_lost,    guest_turn,   guest_projected,
+                          guest_asked, guest_decided, guest_batch,   guest_durable, guest_effect, guest_effect};
     l->disk = simdisk_clone(birth.disk);
     start(l);
 }
@@ -566,7 +570,7 @@ static void check_empty(const struct server *s) {
     ENSURE(subscribers_of(s)->followers.count == 0);
     ENSURE(flow_events_of(s)->all.count == 0);
     ENSURE(demands_of(s)->watchers.count == 0);
-    ENSURE(orion_of(s)->stream.clients.count == 0 && orion_of(s)->stream.joining.count == 0);
+    ENSURE(orion_stream_of(s)->clients.count == 0 && orion_stream_of(s)->joining.count == 0);
     ENSURE(sessionlab_watches(server_shard(s)->engine) == 0);
 }
 

@@ -20,13 +20,6 @@ void orion_init(struct server *s) {
     s->orion.handler = s->handler;
     s->orion.handler.opened = opened;
     orion_of(s)->opened_ms = s->world.clock->mono(s->world.clock).ms;
-    vec_init(&orion_of(s)->flows, sizeof(struct orion_dag));
-    orion_stream_init(s);
-}
-
-void orion_fini(struct server *s) {
-    vec_fini(&orion_of(s)->flows);
-    orion_stream_fini(s);
 }
 
 /* ---- requests ---- */

@@ -46,18 +46,26 @@ struct orion_dag {
 
 struct orion {
     int64_t opened_ms; /* monotonic */
-    struct vec flows;  /* of orion_dag: those of this dialect, oldest first */
-    uint64_t seen;     /* flows up to this number have been looked at */
-    struct orion_stream stream;
+    uint64_t dropped;  /* messages to clients of the stream that were let go, which had not taken them */
     struct orion_bucket buckets[ORION_BUCKETS];
 };
+
+struct orion_dags {   /* what it knows of the state, so it is of the shard */
+    struct vec flows; /* of orion_dag: those of this dialect, oldest first */
+    uint64_t seen;    /* flows up to this number have been looked at */
+};
+
+extern const uint8_t orion_dags_slot;
 
 static inline struct orion *orion_of(const struct server *s) {
     return s->orion.own;
 }
 
+static inline struct orion_dags *orion_dags_of(const struct server *s) {
+    return shard_part(server_shard(s), orion_dags_slot);
+}
+
 void orion_init(struct server *s);
-void orion_fini(struct server *s);
 
 extern const struct dialect_ops orion_dialect;
 

@@ -17,24 +17,24 @@
 #define RECOVERED_MS 60000 /* how long after it a recovery is news: Orion's front end comes back after 3 s */
 #define TASKS_MAX 10000u   /* named in one message */
 
-static struct orion_stream *stream_of(struct server *s) {
-    return &orion_of(s)->stream;
+struct orion_stream *orion_stream_of(const struct server *s) {
+    return shard_part(server_shard(s), orion_stream_slot);
 }
 
-void orion_stream_init(struct server *s) {
-    vec_init(&stream_of(s)->clients, sizeof(conn_id));
-    vec_init(&stream_of(s)->joining, sizeof(conn_id));
-    vec_init(&stream_of(s)->killed, sizeof(uint32_t));
+void orion_stream_init(struct orion_stream *o) {
+    vec_init(&o->clients, sizeof(conn_id));
+    vec_init(&o->joining, sizeof(conn_id));
+    vec_init(&o->killed, sizeof(uint32_t));
 }
 
-void orion_stream_fini(struct server *s) {
-    vec_fini(&stream_of(s)->clients);
-    vec_fini(&stream_of(s)->joining);
-    vec_fini(&stream_of(s)->killed);
+void orion_stream_fini(struct orion_stream *o) {
+    vec_fini(&o->clients);
+    vec_fini(&o->joining);
+    vec_fini(&o->killed);
 }
 
 void orion_stream_forget(struct server *s, conn_id conn) {
-    struct vec *all = &stream_of(s)->clients;
+    struct vec *all = &orion_stream_of(s)->clients;
     for (uint32_t i = 0; i < all->count; i++)
         if (((conn_id *)vec_at(all, i))->v == conn.v) {
             *(conn_id *)vec_at(all, i) = *(conn_id *)vec_at(all, all->count - 1);
@@ -64,14 +64,14 @@ static void send_to(struct server *s, struct session *n) {
         session_send_raw(s, n, buf_slice(&webs_of(s)->out));
         return;
     }
-    stream_of(s)->dropped += web_of(n)->untaken;
+    orion_of(s)->dropped += web_of(n)->untaken;
     web_of(n)->stream = WEB_STREAM_SSE; /* a close frame would wait behind what it does not take */
     web_stream_end(s, n, WEBSOCKET_POLICY, "");
 }
 
 /* To those of a tenant; to all without one. */
 static void broadcast(struct server *s, struct slice tenant, const struct orion_event *e) {
-    const struct vec *all = &stream_of(s)->clients;
+    const struct vec *all = &orion_stream_of(s)->clients;
     message_make(s, e);
     for (uint32_t i = 0; i < all->count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(all, i));
@@ -105,7 +105,7 @@ static uint32_t slot_leave(struct orion_stream *o, struct job_ref job) {
 static void slot_taken(void *ctx, const struct job_view *job) {
     struct server *s = ctx;
     arena_reset(&s->frame_arena);
-    if (orion_is_dag(s, job->ref.flow)) (void)slot_of(stream_of(s), job->ref);
+    if (orion_is_dag(s, job->ref.flow)) (void)slot_of(orion_stream_of(s), job->ref);
 }
 
 static void slots_of_worker(void *ctx, const struct worker_view *w) {
@@ -115,7 +115,7 @@ static void slots_of_worker(void *ctx, const struct worker_view *w) {
 /* While nobody listens slots are not followed; for the first that comes they are what is running now, also what was
  * begun before this server was. */
 static void slots_begin(struct server *s) {
-    memset(stream_of(s)->slots, 0, sizeof stream_of(s)->slots);
+    memset(orion_stream_of(s)->slots, 0, sizeof orion_stream_of(s)->slots);
     view_each_worker(server_state(s), engine_live(server_shard(s)->engine), slots_of_worker, s);
 }
 
@@ -123,7 +123,7 @@ static void slots_begin(struct server *s) {
 
 /* One message for all that a failure took with it, when the last of them is known. */
 static void cascade_flush(struct server *s) {
-    struct orion_stream *o = stream_of(s);
+    struct orion_stream *o = orion_stream_of(s);
     struct flow_view flow;
     struct job_view job;
     uint32_t count = 0;
@@ -142,7 +142,7 @@ static void cascade_flush(struct server *s) {
 }
 
 static void cascade_add(struct server *s, const struct event *v, const struct job_view *job) {
-    struct orion_stream *o = stream_of(s);
+    struct orion_stream *o = orion_stream_of(s);
     struct job_ref root = {v->job.flow, job->root != UINT32_MAX ? job->root : v->job.ordinal};
     if (!is_same(o->root, root) || o->killed.count == TASKS_MAX) cascade_flush(s);
     o->root = root;
@@ -155,7 +155,7 @@ static void cascade_add(struct server *s, const struct event *v, const struct jo
 static void task_ended(struct server *s, const struct event *v, const struct job_view *job, struct orion_event *e) {
     struct attempt_view *attempts = NULL;
     uint32_t count = view_attempts(server_state(s), v->job, &s->frame_arena, &attempts);
-    e->worker = slot_leave(stream_of(s), v->job);
+    e->worker = slot_leave(orion_stream_of(s), v->job);
     if (e->type == ORION_EVENT_COMPLETED) {
         const struct attempt_view *last = count > 0 ? &attempts[count - 1] : NULL;
         e->has_duration = true;
@@ -179,18 +179,18 @@ static void task_moved(struct server *s, const struct flow_view *flow, const str
     bool ended = job_state_is_terminal(v->to);
     bool dragged = ended && (v->cause == CAUSE_UPSTREAM || v->to == JOB_CANCELLED || v->to == JOB_SKIPPED);
     if (dragged) {
-        if (was_active(v)) (void)slot_leave(stream_of(s), v->job);
+        if (was_active(v)) (void)slot_leave(orion_stream_of(s), v->job);
         cascade_add(s, v, &job);
         return;
     }
     cascade_flush(s);
     if (v->to == JOB_WAITING && v->cause == CAUSE_LOST && v->attempt <= job.options->free_losses) {
-        (void)slot_leave(stream_of(s), v->job); /* put back, and no retry: Orion says nothing either */
+        (void)slot_leave(orion_stream_of(s), v->job); /* put back, and no retry: Orion says nothing either */
         return;
     }
     if (v->to == JOB_DISPATCHED) {
         e.type = ORION_EVENT_STARTED;
-        e.worker = slot_of(stream_of(s), v->job);
+        e.worker = slot_of(orion_stream_of(s), v->job);
     } else if (v->to == JOB_SUCCEEDED || ended || (was_active(v) && (v->to == JOB_WAITING || v->to == JOB_READY))) {
         e.type = v->to == JOB_SUCCEEDED ? ORION_EVENT_COMPLETED : ended ? ORION_EVENT_FAILED : ORION_EVENT_RETRY;
         task_ended(s, v, &job, &e);
@@ -222,7 +222,7 @@ static void dag_came(struct server *s, const struct flow_view *flow, const struc
 void orion_stream_event(struct server *s, const struct effect *effect) {
     const struct event *v = &effect->as.event;
     struct flow_view flow;
-    if (stream_of(s)->clients.count == 0 || (v->kind != EVENT_FLOW && v->kind != EVENT_JOB)) return;
+    if (orion_stream_of(s)->clients.count == 0 || (v->kind != EVENT_FLOW && v->kind != EVENT_JOB)) return;
     if (!view_flow(server_state(s), v->job.flow, &flow)) return;
     arena_reset(&s->frame_arena);
     if (!orion_is_dag(s, flow.id)) return;
@@ -251,7 +251,7 @@ static void tell_recovery(struct server *s, struct session *n) {
 }
 
 void orion_stream_begin(struct server *s, struct session *n) {
-    struct orion_stream *o = stream_of(s);
+    struct orion_stream *o = orion_stream_of(s);
     if (!web_stream_check(s, n)) return;
     if (web_of(n)->stream != WEB_STREAM_SOCKET) {
         web_of(n)->stream = WEB_STREAM_NONE;
@@ -269,7 +269,7 @@ void orion_stream_begin(struct server *s, struct session *n) {
 
 /* When the bytes of the request are off the buffer: what follows them is of the stream. */
 static void join(struct server *s) {
-    struct orion_stream *o = stream_of(s);
+    struct orion_stream *o = orion_stream_of(s);
     for (uint32_t i = 0; i < o->joining.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&o->joining, i));
         if (n == NULL || web_of(n)->ending) continue;
@@ -304,7 +304,7 @@ static void numbers_make(struct server *s, struct slice tenant) {
 
 /* Mostly all are of one tenant, and get the same bytes. */
 static void tell_numbers(struct server *s) {
-    const struct vec *all = &stream_of(s)->clients;
+    const struct vec *all = &orion_stream_of(s)->clients;
     const struct session *before = NULL;
     for (uint32_t i = 0; i < all->count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(all, i));
@@ -316,7 +316,7 @@ static void tell_numbers(struct server *s) {
 }
 
 static void tell_crash(struct server *s) {
-    struct orion_stream *o = stream_of(s);
+    struct orion_stream *o = orion_stream_of(s);
     struct orion_event e = {.type = ORION_EVENT_CRASH, .time_ms = s->world.clock->wall(s->world.clock).ms};
     if (!playground_of(s)->kill_wanted || o->crash_told) return;
     o->crash_told = true;
@@ -328,7 +328,7 @@ static void tell_crash(struct server *s) {
 }
 
 void orion_stream_step(struct server *s) {
-    struct orion_stream *o = stream_of(s);
+    struct orion_stream *o = orion_stream_of(s);
     join(s);
     if (o->clients.count == 0) return;
     cascade_flush(s);
@@ -347,6 +347,6 @@ void orion_stream_step(struct server *s) {
 }
 
 int64_t orion_stream_next(const struct server *s) {
-    const struct orion_stream *o = &orion_of(s)->stream;
+    const struct orion_stream *o = orion_stream_of(s);
     return o->clients.count > 0 ? o->tick_ms : TIME_NEVER;
 }

@@ -3,7 +3,7 @@
  * counted.
  *
  * Orion shows workers as slots with small numbers. Ours are told apart the same way: a task takes the lowest number
- * that is free when it starts. */
+ * that is free when it starts. All of it ends with the shard: its clients are let go, too. */
 #ifndef REEVE_ORION_STREAM_H
 #define REEVE_ORION_STREAM_H
 
@@ -17,19 +17,20 @@ struct session;
 #define ORION_SLOTS 64u
 
 struct orion_stream {
-    struct vec clients; /* conn_id */
-    struct vec joining; /* conn_id: those whose request is still being looked at */
+    struct vec clients;                /* conn_id */
+    struct vec joining;                /* conn_id: those whose request is still being looked at */
     struct job_ref slots[ORION_SLOTS]; /* flow 0 = free */
     int64_t tick_ms, ping_ms;          /* monotonic: the next */
-    uint64_t dropped;                  /* messages to clients that were let go, which had not taken them */
     bool crash_told;
     struct job_ref root; /* of the cascade that is being gathered; flow 0 = none */
     int64_t root_ms;
     struct vec killed; /* uint32_t: ordinals */
 };
 
-void orion_stream_init(struct server *s);
-void orion_stream_fini(struct server *s);
+extern const uint8_t orion_stream_slot;
+struct orion_stream *orion_stream_of(const struct server *s);
+void orion_stream_init(struct orion_stream *o);
+void orion_stream_fini(struct orion_stream *o);
 void orion_stream_begin(struct server *s, struct session *n); /* the request for it is there */
 void orion_stream_forget(struct server *s, conn_id conn);
 void orion_stream_event(struct server *s, const struct effect *e); /* durable */

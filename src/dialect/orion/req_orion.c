@@ -22,26 +22,26 @@ bool orion_is_dag(struct server *s, flow_id flow) {
 
 static void look_at(void *ctx, flow_id id) {
     struct server *s = ctx;
-    if (id.v <= orion_of(s)->seen) return;
-    orion_of(s)->seen = id.v;
-    if (orion_is_dag(s, id)) *(struct orion_dag *)vec_push(&orion_of(s)->flows) = (struct orion_dag){.id = id};
+    if (id.v <= orion_dags_of(s)->seen) return;
+    orion_dags_of(s)->seen = id.v;
+    if (orion_is_dag(s, id)) *(struct orion_dag *)vec_push(&orion_dags_of(s)->flows) = (struct orion_dag){.id = id};
 }
 
 static void flows_update(struct server *s) {
     uint64_t last = view_flow_last(server_state(s));
     struct flow_view v;
     uint32_t kept = 0;
-    if (orion_of(s)->seen == 0)
+    if (orion_dags_of(s)->seen == 0)
         view_each_flow(server_state(s), look_at, s);
     else
-        for (uint64_t i = orion_of(s)->seen + 1; i <= last; i++)
+        for (uint64_t i = orion_dags_of(s)->seen + 1; i <= last; i++)
             if (view_flow(server_state(s), (flow_id){i}, &v)) look_at(s, (flow_id){i});
-    orion_of(s)->seen = last;
-    for (uint32_t i = 0; i < orion_of(s)->flows.count; i++) { /* those that have left memory */
-        struct orion_dag dag = *(struct orion_dag *)vec_at(&orion_of(s)->flows, i);
-        if (view_flow(server_state(s), dag.id, &v)) *(struct orion_dag *)vec_at(&orion_of(s)->flows, kept++) = dag;
+    orion_dags_of(s)->seen = last;
+    for (uint32_t i = 0; i < orion_dags_of(s)->flows.count; i++) { /* those that have left memory */
+        struct orion_dag dag = *(struct orion_dag *)vec_at(&orion_dags_of(s)->flows, i);
+        if (view_flow(server_state(s), dag.id, &v)) *(struct orion_dag *)vec_at(&orion_dags_of(s)->flows, kept++) = dag;
     }
-    orion_of(s)->flows.count = kept;
+    orion_dags_of(s)->flows.count = kept;
 }
 
 /* ---- one task ---- */
@@ -211,13 +211,13 @@ static void one_flow(struct walk *w, const struct flow_view *flow, struct wire_o
 
 static void walk_flows(struct walk *w, struct slice tenant, bool wants_dags) {
     struct server *s = w->s;
-    uint32_t count = orion_of(s)->flows.count;
+    uint32_t count = orion_dags_of(s)->flows.count;
     uint64_t jobs = 0;
     struct wire_orion_dag *dags = ARENA_ARRAY(&s->frame_arena, struct wire_orion_dag,
                                               (count < WIRE_ORION_DAGS_MAX ? count : WIRE_ORION_DAGS_MAX) + 1);
     struct wire_orion_within *within = ARENA_ARRAY(&s->frame_arena, struct wire_orion_within, WIRE_ORION_BOUNDS);
     for (uint32_t i = count; i-- > 0;) {
-        struct orion_dag *d = vec_at(&orion_of(s)->flows, i);
+        struct orion_dag *d = vec_at(&orion_dags_of(s)->flows, i);
         struct flow_view flow;
         if (!view_flow(server_state(s), d->id, &flow)) continue;
         if (!slice_eq(flow.tenant, tenant)) continue;
@@ -274,8 +274,8 @@ static void view_make(struct server *s, struct slice tenant, enum wire_orion_wha
     *ret = (struct wire_orion){.lsn = engine_lsn(server_shard(s)->engine),
                                .uptime_ms = s->now_ms - orion_of(s)->opened_ms,
                                .now_ms = s->world.clock->wall(s->world.clock).ms,
-                               .clients = orion_of(s)->stream.clients.count,
-                               .dropped_events = orion_of(s)->stream.dropped,
+                               .clients = orion_stream_of(s)->clients.count,
+                               .dropped_events = orion_of(s)->dropped,
                                .crashed_ms = o != NULL ? o->crashed_ms : 0};
     flows_update(s);
     index_init(&w.by_id);

@@ -8,7 +8,15 @@
 #include "titan_session.h"
 #include "view_history.h"
 
-void titan_book_init(struct titan_book *b) {
+extern const uint8_t titan_book_slot;
+
+struct titan_book *titan_book_of(const struct server *s) {
+    return shard_part(server_shard(s), titan_book_slot);
+}
+
+static void init(struct shard *h, void *own) {
+    struct titan_book *b = own;
+    (void)h;
     vec_init(&b->entries, sizeof(struct titan_entry));
     index_init(&b->newest);
     b->prune_at = TITAN_BOOK_PRUNE;
@@ -22,7 +30,9 @@ static struct slice id_of(const void *ctx, uint32_t value) {
     return bytes_slice(entry_at(ctx, value)->id);
 }
 
-void titan_book_fini(struct titan_book *b) {
+static void fini(struct shard *h, void *own) {
+    struct titan_book *b = own;
+    (void)h;
     for (uint32_t i = 1; i <= b->entries.count; i++) bytes_free(entry_at(b, i)->id);
     vec_fini(&b->entries);
     index_fini(&b->newest);
@@ -38,7 +48,7 @@ static void enter(struct titan_book *b, struct slice id, uint32_t value) {
 
 static void look_at_job(void *ctx, const struct job_view *job) {
     struct server *s = ctx;
-    struct titan_book *b = &titan_of(s)->book;
+    struct titan_book *b = titan_book_of(s);
     struct slice id = titan_id_of(s, job);
     if (id.len == 0) return;
     *(struct titan_entry *)vec_push(&b->entries) = (struct titan_entry){job->ref, bytes_new(id)};
@@ -67,8 +77,8 @@ bool titan_is_flow(struct server *s, flow_id flow) {
 static void look_at(void *ctx, flow_id id) {
     struct server *s = ctx;
     struct flow_view flow;
-    if (id.v <= titan_of(s)->book.seen || !view_flow(server_state(s), id, &flow)) return;
-    titan_of(s)->book.seen = id.v;
+    if (id.v <= titan_book_of(s)->seen || !view_flow(server_state(s), id, &flow)) return;
+    titan_book_of(s)->seen = id.v;
     if (flow.of_service) return; /* has the labels of the flow that deployed it; that one has the job that is meant */
     if (slice_eq(flow.tenant, slice_str(s->options.titan->tenant)) && titan_is_flow(s, id))
         view_each_job(server_state(s), id, look_at_job, s);
@@ -76,7 +86,7 @@ static void look_at(void *ctx, flow_id id) {
 
 /* Costs as much as was taken in since the last time. */
 static void prune(struct server *s) {
-    struct titan_book *b = &titan_of(s)->book;
+    struct titan_book *b = titan_book_of(s);
     struct job_view v;
     uint32_t kept = 0;
     index_fini(&b->newest);
@@ -95,7 +105,7 @@ static void prune(struct server *s) {
 }
 
 void titan_book_update(struct server *s) {
-    struct titan_book *b = &titan_of(s)->book;
+    struct titan_book *b = titan_book_of(s);
     uint64_t last = view_flow_last(server_state(s));
     if (b->seen == last) return;
     if (b->seen == 0)
@@ -109,7 +119,7 @@ void titan_book_update(struct server *s) {
 /* ---- finding ---- */
 
 static bool find(struct server *s, struct slice id, struct titan_entry *ret) {
-    struct titan_book *b = &titan_of(s)->book;
+    struct titan_book *b = titan_book_of(s);
     struct job_view v;
     uint32_t value = index_get(&b->newest, id, id_of, b);
     if (value == 0 || !view_job(server_state(s), entry_at(b, value)->job, &v)) return false;
@@ -126,3 +136,6 @@ bool titan_book_find(struct server *s, struct slice id, struct titan_entry *ret)
     int len = snprintf(longer, sizeof longer, TITAN_DAG_PREFIX "%.*s", SLICE_FMT(id));
     return find(s, slice_of(longer, (size_t)len), ret);
 }
+
+const struct server_part titan_book_part = {
+    .name = "titan_book", .scope = PART_OF_SHARD, .bytes = sizeof(struct titan_book), .init = init, .fini = fini};

@@ -1,6 +1,6 @@
 /* titan_book.h: which job an id of Titan's means: the newest that was submitted with it. The ids are labels of the jobs
  * (TITAN_ID_LABEL) in flows with the label dialect=titan; this is an index of them, made from the state when it is
- * first asked for and then kept up with each new flow. */
+ * first asked for and then kept up with each new flow. It is a part of the shard, as the state is. */
 #ifndef REEVE_TITAN_BOOK_H
 #define REEVE_TITAN_BOOK_H
 
@@ -23,8 +23,7 @@ struct titan_book {
     uint32_t prune_at;   /* so many entries, and those that have left memory go */
 };
 
-void titan_book_init(struct titan_book *b);
-void titan_book_fini(struct titan_book *b);
+struct titan_book *titan_book_of(const struct server *s);
 /* Takes in flows that have come, and lets go of those that have left memory. */
 void titan_book_update(struct server *s);
 struct job_view;

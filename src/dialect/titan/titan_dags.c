@@ -109,7 +109,7 @@ static void job_put(struct dags *d, const struct dag_job *job) {
 }
 
 static void flows_read(struct dags *d) {
-    const struct vec *entries = &titan_of(d->s)->book.entries;
+    const struct vec *entries = &titan_book_of(d->s)->entries;
     struct job_view job;
     titan_book_update(d->s);
     for (uint32_t i = entries->count > JOBS_MAX ? entries->count - JOBS_MAX : 0; i < entries->count; i++) {

@@ -34,11 +34,9 @@ conn_id titan_fleet_pending(struct server *s) {
     return first;
 }
 
-void titan_fleet_step(struct server *s) {
+void titan_fleet_topic(struct server *s) {
     static const struct name_item pools[] = {{{(const uint8_t *)"default", 7}}, {{(const uint8_t *)"titan", 5}}};
     struct command cmd = {.kind = CMD_TOPIC, .principal = SLICE(TITAN_PRINCIPAL)};
-    if (s->options.titan == NULL || titan_of(s)->has_topic) return;
-    titan_of(s)->has_topic = true;
     if (view_has_topic(server_state(s), SLICE(TITAN_TOPIC))) return; /* its owner may have changed it */
     cmd.as.topic = (struct cmd_topic){SLICE(TITAN_TOPIC), pools, sizeof pools / sizeof pools[0]};
     server_command(s, (conn_id){0}, 0, &cmd);

@@ -8,8 +8,8 @@
 #include "titan.h"
 
 /* Jobs by Titan's protocol name a topic, which leads to our own workers and to Titan's: nobody else's jobs come to
- * those. It is made when there is none. Inside a pass. */
-void titan_fleet_step(struct server *s);
+ * those. It is made when there is none. Inside a pass, once. */
+void titan_fleet_topic(struct server *s);
 /* The first connection whose first frame is still on its way; UINT64_MAX = there is none. What came on later ones may
  * have overtaken it. */
 conn_id titan_fleet_pending(struct server *s);

@@ -34,6 +34,12 @@ struct mark { /* which question the keys of a gate are about */
     struct job_ref job;
 };
 
+extern const uint8_t titan_gates_slot;
+
+static struct titan_gates *gates_of(const struct server *s) {
+    return shard_part(server_shard(s), titan_gates_slot);
+}
+
 void titan_gates_init(struct titan_gates *g) {
     vec_init(&g->due, sizeof(struct due));
     arena_init(&g->arena, 4096, ARENA_MAX);
@@ -68,7 +74,7 @@ struct asks {
 /* Jobs that someone adds to a flow of Titan's come behind those that were submitted. */
 static bool was_submitted(struct server *s, struct job_ref ref) {
     const struct label *labels = NULL;
-    uint32_t count = view_labels(server_state(s), ref.flow, &titan_of(s)->gates.arena, &labels);
+    uint32_t count = view_labels(server_state(s), ref.flow, &gates_of(s)->arena, &labels);
     int64_t jobs = 0;
     for (uint32_t i = 0; i < count; i++)
         if (slice_eq(labels[i].key, SLICE(TITAN_JOBS_LABEL)) && titan_number(labels[i].value, &jobs))
@@ -89,7 +95,7 @@ static bool gate_read(struct server *s, struct job_ref ref, struct asks *ret) {
     if (!view_flow(server_state(s), ref.flow, &flow) || !slice_eq(flow.principal, SLICE(TITAN_PRINCIPAL)) ||
         !slice_eq(flow.tenant, tenant_of(s)) || !was_submitted(s, ref))
         return false;
-    if (tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &titan_of(s)->gates.arena, &run, &ignored) != ERR_OK)
+    if (tlv_decode(&wire_run_desc, job.body, TLV_SKIP_UNKNOWN, &gates_of(s)->arena, &run, &ignored) != ERR_OK)
         return false;
     const struct wire_pair *pairs = run.labels.at;
     for (uint32_t i = 0; i < run.labels.count; i++) {
@@ -104,7 +110,7 @@ static bool gate_read(struct server *s, struct job_ref ref, struct asks *ret) {
 
 static struct slice key_of(struct server *s, const char *prefix, struct slice id) {
     struct slice before = slice_str(prefix);
-    uint8_t *key = arena_space(&titan_of(s)->gates.arena, before.len + id.len + 1);
+    uint8_t *key = arena_space(&gates_of(s)->arena, before.len + id.len + 1);
     memcpy(key, before.ptr, before.len);
     if (id.len > 0) memcpy(key + before.len, id.ptr, id.len);
     return slice_of(key, before.len + id.len);
@@ -133,9 +139,9 @@ static enum err change(struct server *s, const struct cmd_store *what) {
     struct command cmd = {.kind = CMD_STORE, .principal = SLICE("server"), .tenant = tenant_of(s)};
     struct reply reply;
     cmd.as.store = *what;
-    titan_of(s)->gates.is_writing = true;
+    gates_of(s)->is_writing = true;
     server_ask(s, (conn_id){0}, &cmd, &reply);
-    titan_of(s)->gates.is_writing = false;
+    gates_of(s)->is_writing = false;
     if (reply.err != ERR_OK && !err_is_retryable(reply.err))
         server_log(s, SERVER_WARN, "titan", "the keys of a gate: %s", reply.why.text);
     return reply.err;
@@ -263,7 +269,7 @@ static bool is_off(const struct server *s) {
 }
 
 static struct due *due_add(struct server *s, struct slice id) {
-    struct due *d = vec_push(&titan_of(s)->gates.due);
+    struct due *d = vec_push(&gates_of(s)->due);
     if (id.len > 0) d->id = bytes_new(id);
     return d;
 }
@@ -275,7 +281,7 @@ void titan_gates_question(struct server *s, const struct question_effect *q) {
 void titan_gates_event(struct server *s, const struct event *e) {
     struct asks gate;
     if (is_off(s) || e->kind != EVENT_JOB || e->from != JOB_HELD) return;
-    arena_reset(&titan_of(s)->gates.arena);
+    arena_reset(&gates_of(s)->arena);
     if (gate_read(s, e->job, &gate)) due_add(s, gate.id);
 }
 
@@ -283,14 +289,14 @@ static void key_written(struct server *s, struct slice key, struct slice princip
     size_t prefix = sizeof STATUS_KEY - 1;
     if (key.len <= prefix || memcmp(key.ptr, STATUS_KEY, prefix) != 0) return;
     struct slice id = slice_of(key.ptr + prefix, key.len - prefix);
-    arena_reset(&titan_of(s)->gates.arena);
+    arena_reset(&gates_of(s)->arena);
     if (err_is_retryable(look(s, id, principal))) due_add(s, id)->principal = bytes_new(principal);
 }
 
 /* At once, and so in the same batch. Whoever may write the key may decide: his right was checked when he came. */
 void titan_gates_wrote(struct server *s, const struct command *cmd) {
     const struct cmd_store *c = &cmd->as.store;
-    if (is_off(s) || cmd->kind != CMD_STORE || titan_of(s)->gates.is_writing || c->flow.v != 0) return;
+    if (is_off(s) || cmd->kind != CMD_STORE || gates_of(s)->is_writing || c->flow.v != 0) return;
     if (c->op == STORE_PUBLISH || c->op == STORE_WATCH || c->op == STORE_UNWATCH) return;
     if (!slice_eq(cmd->tenant, tenant_of(s))) return;
     bool has_entries = c->op == STORE_SET || c->op == STORE_DELETE;
@@ -315,19 +321,19 @@ static void look_at_all(struct server *s) {
         if (q.gate == GATE_APPROVAL) due_add(s, (struct slice){0})->question = q.id;
     while (view_items(server_state(s), engine_now(server_shard(s)->engine), place, &page, one_mark, s, &last))
         page.after = last;
-    titan_of(s)->gates.has_looked = true;
+    gates_of(s)->has_looked = true;
 }
 
 static enum err due_serve(struct server *s, const struct due *d) {
-    arena_reset(&titan_of(s)->gates.arena);
+    arena_reset(&gates_of(s)->arena);
     return d->question.v != 0 ? opened(s, d->question) : look(s, bytes_slice(d->id), bytes_slice(d->principal));
 }
 
 void titan_gates_step(struct server *s) {
-    struct vec *list = &titan_of(s)->gates.due;
+    struct vec *list = &gates_of(s)->due;
     uint32_t kept = 0;
     if (is_off(s)) return;
-    if (!titan_of(s)->gates.has_looked) look_at_all(s);
+    if (!gates_of(s)->has_looked) look_at_all(s);
     for (uint32_t i = 0; i < list->count; i++) {
         struct due d = *(struct due *)vec_at(list, i);
         bool waits = d.at_ms > s->now_ms || engine_is_full(server_shard(s)->engine);
@@ -344,10 +350,10 @@ void titan_gates_step(struct server *s) {
 }
 
 int64_t titan_gates_next(const struct server *s) {
-    const struct vec *list = &titan_of(s)->gates.due;
+    const struct vec *list = &gates_of(s)->due;
     int64_t next = TIME_NEVER;
     if (is_off(s)) return TIME_NEVER;
-    if (!titan_of(s)->gates.has_looked) return s->now_ms;
+    if (!gates_of(s)->has_looked) return s->now_ms;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct due *d = vec_at(list, i);
         if (d->at_ms < next) next = d->at_ms;

@@ -26,7 +26,7 @@ struct server;
 
 struct titan_gates {
     struct vec due;     /* struct due (titan_gates.c): what to look at in the next pass */
-    bool has_looked;    /* at everything, since the start of this process */
+    bool has_looked;    /* at everything, since the shard was opened */
     bool is_writing;    /* what changes now we change ourselves */
     struct arena arena; /* of one look */
 };

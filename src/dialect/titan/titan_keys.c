@@ -128,7 +128,7 @@ static void one_worker(void *ctx, const struct worker_view *w) {
 }
 
 static void active_jobs(struct member_walk *m) {
-    const struct vec *entries = &titan_of(m->s)->book.entries;
+    const struct vec *entries = &titan_book_of(m->s)->entries;
     struct titan_entry newest;
     struct job_view job;
     titan_book_update(m->s);

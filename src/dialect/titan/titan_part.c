@@ -1,4 +1,5 @@
-/* titan_part.c: Titan's protocol as parts of the server: its workers, its gates, its connections. */
+/* titan_part.c: Titan's protocol as parts of the server: its workers, its gates, its connections. What it knows of the
+ * state is of the shard (titan_book.h, titan_gates.h, whether the topic was looked for), the connections are not. */
 #include "server_impl.h"
 #include "titan_files.h"
 #include "titan_fleet.h"
@@ -12,9 +13,25 @@ struct titan_part {
     int64_t next_ms;
 };
 
+static void fleet_init(struct shard *h, void *own) {
+    (void)own;
+    if (h->server->options.titan == NULL) part_retire(h, titan_fleet_slot);
+}
+
+/* Its only turn. */
 static void fleet_step(struct shard *h, void *own) {
     (void)own;
-    titan_fleet_step(h->server);
+    titan_fleet_topic(h->server);
+}
+
+static void gates_init(struct shard *h, void *own) {
+    titan_gates_init(own);
+    if (h->server->options.titan == NULL) part_retire(h, titan_gates_slot);
+}
+
+static void gates_fini(struct shard *h, void *own) {
+    (void)h;
+    titan_gates_fini(own);
 }
 
 /* Before those who have seen what there is to do for it. */
@@ -44,10 +61,7 @@ static void gates_decided(struct shard *h, void *own, const struct command *cmd)
 static void init(struct shard *h, void *own) {
     (void)own;
     titan_init(h->server);
-    if (h->server->options.titan != NULL) return;
-    part_retire(h, titan_slot);
-    part_retire(h, titan_fleet_slot);
-    part_retire(h, titan_gates_slot);
+    if (h->server->options.titan == NULL) part_retire(h, titan_slot);
 }
 
 static void fini(struct shard *h, void *own) {
@@ -70,11 +84,14 @@ static int64_t next_due(const struct shard *h, const void *own) {
 static const char *const blob_keys[] = {TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX, NULL};
 
 const struct server_part titan_fleet_part = {
-    .name = "titan_fleet", .scope = PART_OF_SERVER, .wakes = PART_WAKES_WITH_PASS, .step = fleet_step};
+    .name = "titan_fleet", .scope = PART_OF_SHARD, .init = fleet_init, .step = fleet_step};
 const struct server_part titan_gates_part = {.name = "titan_gates",
-                                             .scope = PART_OF_SERVER,
+                                             .scope = PART_OF_SHARD,
+                                             .bytes = sizeof(struct titan_gates),
                                              .effects = EFFECT_BIT(EFFECT_EVENT) | EFFECT_BIT(EFFECT_QUESTION),
                                              .wakes = PART_WAKES_WITH_PASS,
+                                             .init = gates_init,
+                                             .fini = gates_fini,
                                              .step = gates_step,
                                              .next_due = gates_due,
                                              .effect = gates_effect,

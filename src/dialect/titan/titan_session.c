@@ -394,9 +394,7 @@ void titan_init(struct server *s) {
     heap_init(&all->deadlines, moved, all);
     vec_init(&s->titan.ready, sizeof(conn_id));
     buf_init(&all->out, HEARD_BYTES_MAX);
-    titan_book_init(&all->book);
     titan_web_init(s);
-    titan_gates_init(&all->gates);
 }
 
 void titan_fini(struct server *s) {
@@ -405,8 +403,6 @@ void titan_fini(struct server *s) {
     heap_fini(&all->deadlines);
     vec_fini(&s->titan.ready);
     buf_fini(&all->out);
-    titan_book_fini(&all->book);
-    titan_gates_fini(&all->gates);
 }
 
 /* ---- the dialect ---- */

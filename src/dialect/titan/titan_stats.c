@@ -160,7 +160,7 @@ static void gate_read(struct stats *t, struct slice id, const struct job_view *g
 }
 
 static void jobs_read(struct stats *t) {
-    const struct vec *entries = &titan_of(t->s)->book.entries;
+    const struct vec *entries = &titan_book_of(t->s)->entries;
     struct job_view job;
     titan_book_update(t->s);
     t->runs = ARENA_ARRAY(&t->s->frame_arena, struct run, HISTORY_MAX + 1);

@@ -50,6 +50,7 @@ void sample_take(struct server *s, struct sample *ret) {
     const struct state *state = server_state(s);
     *ret = (struct sample){.lsn = engine_lsn(server_shard(s)->engine),
                            .epoch = server_shard(s)->epoch,
+                           .reopens = server_shard(s)->generation - 1,
                            .connections = s->sessions.count,
                            .calls = server_shard(s)->calls.count,
                            .requests = s->request_count,

@@ -28,16 +28,25 @@ static void fini(struct shard *shard, void *own) {
     struct server *s = shard->server;
     struct history *h = s->world.history;
     if (h == NULL) return;
-    bool all = p->queue.count == 0 && p->seen_lsn <= engine_durable_lsn(server_shard(s)->engine);
-    if (all && s->failed == ERR_OK) h->ops->reach(h, p->seen_lsn); /* so that the next start has nothing to put again */
-    h->ops->close(h);                                              /* before what its thread may be using goes */
+    bool all = p->queue.count == 0 && p->seen_lsn <= engine_durable_lsn(shard->engine);
+    h->ops->rebuild_end(h); /* before what its thread is using goes */
+    if (shard->state == SHARD_LOST)
+        h->ops->forget(h); /* rows of what may never have happened */
+    else if (all && shard->state == SHARD_OWNED)
+        h->ops->reach(h, p->seen_lsn); /* so that the next start has nothing to put again */
     vec_fini(&p->queue);
     flow_row_fini(&p->row);
     arena_fini(&p->arena);
     history_rebuild_free(p->rebuild);
 }
 
-/* A new file, or the first turn: goes on from where the history says it is. */
+/* A new file, or the first turn. When the shard was opened again, the history may still be writing: it says later where
+ * it is. */
+static bool has_to_start_over(const struct history_writer *p, const struct history_stats *now) {
+    return now->lives != p->lives && now->waiting_bytes == 0;
+}
+
+/* Goes on from where the history says it is. */
 static void start_over(struct server *s, const struct history_stats *now) {
     struct history_writer *p = history_writer_of(s);
     p->lives = now->lives;
@@ -183,10 +192,12 @@ static void step(struct shard *shard, void *own) {
     struct history_turn turn = {s->now_ms, c->wall(c).ms, engine_durable_lsn(server_shard(s)->engine), s->woken};
     struct history_taker to = {history_request_answered, noted, s};
     h->ops->stats(h, &now);
-    if (now.lives != p->lives) start_over(s, &now);
-    collect(s);
-    make_rows(s);
-    reach(s);
+    if (has_to_start_over(p, &now)) start_over(s, &now);
+    if (now.lives == p->lives) {
+        collect(s);
+        make_rows(s);
+        reach(s);
+    }
     h->ops->take(h, &turn, &to);
     h->ops->stats(h, &now);
     rebuild_turn(s, &now);
@@ -199,7 +210,7 @@ static int64_t next_due(const struct shard *shard, const void *own) {
     if (h == NULL) return TIME_NEVER;
     struct history_stats now;
     h->ops->stats(h, &now);
-    if (now.lives != p->lives) return s->now_ms;
+    if (has_to_start_over(p, &now)) return s->now_ms;
     if (p->at < p->queue.count && h->ops->room(h) > 0) return s->now_ms;
     int64_t next = h->ops->next(h);
     if (may_rebuild(p, &now) && p->rebuild_ms < next) next = p->rebuild_ms;

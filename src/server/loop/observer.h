@@ -18,9 +18,10 @@ static inline bool observer_is_token(uint64_t token) {
 
 struct observer {
     void *ctx;
-    void (*replayed)(void *ctx, const struct batch *b);            /* a batch that the journal still had */
-    void (*resumes)(void *ctx, struct engine *e, uint64_t epoch);  /* all is replayed, nothing decided yet */
-    void (*turn)(void *ctx);                                       /* inside each pass: time to speak */
+    void (*replayed)(void *ctx, const struct batch *b);           /* a batch that the journal still had */
+    void (*resumes)(void *ctx, struct engine *e, uint64_t epoch); /* all is replayed, nothing decided yet */
+    void (*lost)(void *ctx); /* its shard is opened again: the engine goes now, `replayed` and `resumes` follow */
+    void (*turn)(void *ctx); /* inside each pass: time to speak */
     uint64_t (*projected)(void *ctx); /* he keeps the history: how far it has come */
     /* A command is about to be decided, and has been. Of which request, if it is of one. */
     void (*asked)(void *ctx, conn_id conn, uint32_t request, const struct command *cmd);

@@ -8,6 +8,7 @@
 #include "call.h"
 #include "fair_queue.h"
 #include "history_writer.h"
+#include "mutant.h"
 #include "panic.h"
 #include "server_impl.h"
 #include "session.h"
@@ -31,6 +32,7 @@ void server_fail(struct server *s, enum err e, const struct why *why) {
     if (s->failed != ERR_OK) return;
     s->failed = e;
     s->failed_why = *why;
+    server_shard(s)->state = SHARD_FAILED;
 }
 
 enum err server_failed(const struct server *s, struct why *why) {
@@ -86,30 +88,56 @@ const char *server_unready(struct server *s) {
 
 /* ---- passes ---- */
 
+/* A shard that was lost is opened again, as at a start. A connection that has spoken may have a request, an attachment
+ * or a stream in what is thrown away: it is closed, and its peer comes again. False: there is no pass now. */
+static bool reopen(struct server *s) {
+    struct shard *h = server_shard(s);
+    const struct observer *g = s->world.observer;
+    struct why why = {{0}};
+    if (h->state != SHARD_LOST || s->world.clock->mono(s->world.clock).ms < h->reopen_ms) return false;
+    if (g != NULL) g->lost(g->ctx);
+    if (MUTANT(effects_over_reopen)) {
+        engine_durable(h->engine, h->append.batch.last_lsn);
+        shard_release(h);
+    }
+    if (MUTANT(call_over_reopen)) call_free_all(h); /* which answers them */
+    session_end_spoken(s);
+    shard_close(h);
+    s->now_ms = 0; /* to read a journal takes long, and is no standing still */
+    enum err e = shard_open(h, &why);
+    if (e == ERR_OK) e = history_writer_check(s, &why);
+    if (e != ERR_OK) {
+        server_fail(s, why_wrap(&why, e, "the shard was lost and cannot be opened again"), &why);
+        return false;
+    }
+    shard_parts_init(h, PART_OF_SHARD);
+    shard_start(h);
+    return h->state == SHARD_OWNED;
+}
+
 void server_pass(struct server *s) {
     struct shard *h = server_shard(s);
-    if (s->failed != ERR_OK) return;
+    if (h->state != SHARD_OWNED && !reopen(s)) return;
     s->served = 0;
     shard_take(h);
-    if (s->failed != ERR_OK) return;
+    if (h->state != SHARD_OWNED) return;
     shard_release(h);
     shard_begin(h);
     shard_step(h);
-    if (s->failed != ERR_OK) return;
+    if (h->state != SHARD_OWNED) return;
     s->woken = false;
     if (s->world.observer != NULL) s->world.observer->turn(s->world.observer->ctx);
     store_flush_kick(s);
     shard_finish(h);
-    if (s->failed != ERR_OK) return;
+    if (h->state != SHARD_OWNED) return;
     shard_flush(h);
 }
 
 mono_time server_next(struct server *s) {
     struct shard *h = server_shard(s);
     int64_t now = s->world.clock->mono(s->world.clock).ms;
-    if (s->failed != ERR_OK) return (mono_time){now};
     int64_t next = shard_next(h, now);
-    if (next > now) return (mono_time){next};
+    if (next > now || h->state != SHARD_OWNED) return (mono_time){next > now ? next : now};
     /* While an append or a seal is away the end of it wakes us; turning round and round meanwhile would only be in its
      * way. But if the pass was cut because it was long enough, what it did goes out first. */
     bool away = h->append.state != APPEND_NONE || writer_is_busy(h->writer);
@@ -233,7 +261,7 @@ static struct server *server_new(const struct server_world *world, const struct 
 static void server_free(struct server *s) {
     struct why why = {{0}};
     struct shard *h = server_shard(s);
-    shard_close(h);
+    if (s->world.history != NULL) s->world.history->ops->close(s->world.history);
     if (s->clean && h->journal->ops->seal(h->journal, &why) != ERR_OK)
         server_log(s, SERVER_WARN, "seal", "%s", why.text);
     h->journal->ops->close(h->journal);
@@ -255,7 +283,9 @@ enum err server_open(const struct server_world *world, const struct server_optio
     enum err e = stores_open(s, why);
     if (e == ERR_OK) e = history_writer_check(s, why);
     if (e != ERR_OK) {
-        if (world->history != NULL) world->history->ops->close(world->history);
+        if (h->writer != NULL) writer_close(h->writer);
+        h->writer = NULL;
+        shard_close(h);
         server_free(s);
         return e;
     }
@@ -268,10 +298,11 @@ enum err server_open(const struct server_world *world, const struct server_optio
 
 void server_close(struct server *s) {
     struct shard *h = server_shard(s);
-    s->clean = s->failed == ERR_OK && h->append.state == APPEND_NONE && !writer_is_busy(h->writer);
+    s->clean = h->state == SHARD_OWNED && h->append.state == APPEND_NONE && !writer_is_busy(h->writer);
     session_free_all(s);
-    call_free_all(h);
-    shard_parts_fini(h, PART_OF_SHARD);
+    writer_close(h->writer); /* before the engine goes: what is on its way is the engine's */
+    h->writer = NULL;
+    shard_close(h);
     shard_parts_fini(h, PART_OF_SERVER);
     server_free(s);
 }

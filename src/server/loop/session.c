@@ -428,14 +428,22 @@ static void step(struct shard *h, void *own) {
     s->hung_up.count = 0;
 }
 
-void session_free_all(struct server *s) {
+static void end_all(struct server *s, bool silent_too) {
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);
-        if (n->conn.v != 0) session_end(s, n);
+        if (n->conn.v != 0 && (silent_too || n->dialect != NULL)) session_end(s, n);
     }
     for (uint32_t i = 0; i < s->hung_up.count; i++)
         bytes_free(((struct closed_session *)vec_at(&s->hung_up, i))->worker);
     s->hung_up.count = 0;
+}
+
+void session_end_spoken(struct server *s) {
+    end_all(s, false);
+}
+
+void session_free_all(struct server *s) {
+    end_all(s, true);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {

@@ -85,6 +85,8 @@ bool session_speak(struct server *s, struct session *n, const struct dialect_ops
 void session_came(struct server *s, conn_id conn);                /* bytes did; fine when it is gone */
 struct session *session_of(const struct server *s, conn_id conn); /* NULL: it is gone */
 void session_free_all(struct server *s);
+/* Those that may have something in the shard, which goes: all that have said how they speak. It hears nothing of it. */
+void session_end_spoken(struct server *s);
 /* The table of workers is changed by these two only. NULL: no session is that worker's. */
 struct session *session_of_worker(const struct server *s, uint32_t number);
 void session_worker_add(struct server *s, struct session *n, uint32_t number);

@@ -7,6 +7,7 @@
 #include "call.h"
 #include "hash.h"
 #include "min.h"
+#include "mutant.h"
 #include "panic.h"
 #include "server_impl.h"
 
@@ -24,6 +25,8 @@
 /* While a lease runs there is a pass in each half of this part of it, so a gap as long as the part is no idleness: the
  * process was stopped, or its machine was. */
 #define STILL_PART 2
+#define READS_MAX 3u      /* of a journal that is trimmed meanwhile */
+#define LOST_AGAIN_MS 200 /* between two openings, when nothing was appended in between */
 
 /* ---- parts ---- */
 
@@ -83,6 +86,9 @@ void shard_parts_fini(struct shard *h, enum part_scope scope) {
         const struct server_part *p = server_parts[slot];
         if (p->scope != scope || h->parts[slot] == NULL) continue;
         if (p->fini != NULL) p->fini(h, h->parts[slot]);
+        part_retire(h, slot);
+        h->ready &= ~bit(slot);
+        h->due[slot] = TIME_NEVER;
         h->parts[slot] = NULL;
     }
 }
@@ -115,7 +121,7 @@ void shard_step(struct shard *h) {
         h->visited |= bit(slot);
         if ((h->with_step & bit(slot)) == 0) continue;
         server_parts[slot]->step(h, h->parts[slot]);
-        if (h->state != SHARD_OWNED || h->server->failed != ERR_OK) return;
+        if (h->state != SHARD_OWNED) return;
     }
 }
 
@@ -146,9 +152,11 @@ void shard_flush(struct shard *h) {
     note_dues(h);
 }
 
+/* A shard that could not be opened again has no parts of its own any more. */
 void shard_conn_gone(struct shard *h, conn_id conn) {
     for (uint8_t slot = 0; slot < server_part_count; slot++)
-        if (server_parts[slot]->conn_gone != NULL) server_parts[slot]->conn_gone(h, h->parts[slot], conn);
+        if (server_parts[slot]->conn_gone != NULL && h->parts[slot] != NULL)
+            server_parts[slot]->conn_gone(h, h->parts[slot], conn);
 }
 
 bool shard_stop_stream(struct shard *h, conn_id conn, uint32_t request) {
@@ -169,7 +177,7 @@ bool shard_is_idle(const struct shard *h) {
         const struct server_part *p = server_parts[slot];
         if (p->is_idle != NULL && !p->is_idle(h, h->parts[slot])) return false;
     }
-    return h->calls.count == 0 && h->append.state == APPEND_NONE &&
+    return h->state == SHARD_OWNED && h->calls.count == 0 && h->append.state == APPEND_NONE &&
            engine_lsn(h->engine) == engine_durable_lsn(h->engine);
 }
 
@@ -305,6 +313,18 @@ static void append_durable(struct shard *h, uint64_t last_lsn) {
     engine_durable(h->engine, last_lsn);
 }
 
+/* From here on nothing of the engine leaves, and nothing is decided by it: the next pass opens the shard again. */
+static void shard_lost(struct shard *h, const struct writer_result *r) {
+    bool is_fenced = r->outcome == JOURNAL_FENCED, again = h->append.sync_count == h->opened_sync_count;
+    server_log(h->server, SERVER_WARN, "shard_lost",
+               "%s (%s): all connections are closed, what was not answered may be asked again, and the state is read "
+               "anew from the journal",
+               is_fenced ? "the journal has another owner" : "nobody knows whether an append reached the journal",
+               r->why.text);
+    h->state = SHARD_LOST;
+    h->reopen_ms = again ? h->server->now_ms + LOST_AGAIN_MS : 0;
+}
+
 static void append_ended(struct shard *h, const struct writer_result *r) {
     switch (r->outcome) {
     case JOURNAL_DURABLE:
@@ -317,12 +337,11 @@ static void append_ended(struct shard *h, const struct writer_result *r) {
         h->append.again_ms = h->server->now_ms + FULL_RETRY_MS;
         return;
     case JOURNAL_FENCED:
-    case JOURNAL_UNKNOWN:
+    case JOURNAL_UNKNOWN: shard_lost(h, r); return;
     case JOURNAL_FAILED: break;
     }
     struct why why = r->why;
-    h->state = SHARD_FAILED;
-    server_fail(h->server, why_wrap(&why, r->outcome == JOURNAL_FENCED ? ERR_FENCED : ERR_IO, "journal"), &why);
+    server_fail(h->server, why_wrap(&why, ERR_IO, "journal"), &why);
 }
 
 static void append_give(struct shard *h) {
@@ -416,6 +435,7 @@ static int64_t engine_due(struct shard *h, int64_t now) {
 
 int64_t shard_next(struct shard *h, int64_t now) {
     const struct shard_append *a = &h->append;
+    if (h->state != SHARD_OWNED) return h->state == SHARD_LOST ? h->reopen_ms : now;
     int64_t next = min_i64(h->due_first, engine_due(h, now));
     if ((h->ready & (h->with_step | h->with_flush)) != 0 || h->stood_still) return now;
     if (h->clock.apart_since.ms != TIME_NEVER) next = min_i64(next, h->clock.apart_since.ms + BATCH_CLOCK_PATIENCE_MS);
@@ -451,46 +471,86 @@ static enum err replay(void *ctx, const struct batch *batch, struct why *why) {
     return engine_replay(h->engine, batch, why);
 }
 
-/* The journal is read before it is taken over: damage is refused before anything is written. */
+/* From the newest snapshot on, to the end. */
+static enum err read_all(struct shard *h, struct journal *from, uint64_t *ret_snapshot_lsn, struct why *why) {
+    struct snapshot_info snapshot = {0};
+    struct loading loading = {{load_piece}, h};
+    h->append.bytes = 0;
+    enum err e = from->ops->snapshot_get(from, 0, &snapshot, &loading.sink, why);
+    if (e == ERR_OK && snapshot.lsn > 0) e = engine_load_end(h->engine, why);
+    if (e != ERR_OK) return why_wrap(why, e, "snapshot");
+    *ret_snapshot_lsn = snapshot.lsn;
+    e = from->ops->read(from, snapshot.lsn + 1, UINT64_MAX, replay, h, why);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "journal");
+}
+
+/* What the journal has beyond what was read was appended meanwhile, or is known to be there only now. What was read and
+ * is not there now was an append that nobody knew the outcome of: then the reading was in vain. */
+static enum err take_over(struct shard *h, struct journal *from, struct why *why) {
+    struct journal_head head = {0};
+    enum err e = h->journal->ops->acquire(h->journal, h->number, &head, why);
+    if (e == ERR_OK && head.lsn > engine_lsn(h->engine))
+        e = from->ops->read(from, engine_lsn(h->engine) + 1, head.lsn, replay, h, why);
+    if (e != ERR_OK) return why_wrap(why, e, "journal");
+    if (head.lsn != engine_lsn(h->engine))
+        return why_set(why, shard_is_reopened(h) && head.lsn < engine_lsn(h->engine) ? ERR_NOT_FOUND : ERR_CORRUPT,
+                       "journal: its head is at record %llu, its batches end at %llu", (unsigned long long)head.lsn,
+                       (unsigned long long)engine_lsn(h->engine));
+    if (!MUTANT(old_epoch_after_reopen) || !shard_is_reopened(h)) h->epoch = head.epoch;
+    return ERR_OK;
+}
+
+/* The journal is read before it is taken over: damage is refused before anything is written. A shard that is opened
+ * again reads by a reader, because the writer's second thread may be trimming; what goes beside a reading makes that
+ * begin anew. */
 static enum err recover(struct shard *h, struct why *why) {
     struct clock *c = h->server->world.clock;
     mono_time begun = c->mono(c);
-    struct snapshot_info snapshot = {0};
-    struct loading loading = {{load_piece}, h};
-    struct journal_head head = {0};
-    enum err e = h->journal->ops->snapshot_get(h->journal, 0, &snapshot, &loading.sink, why);
-    if (e != ERR_OK) return why_wrap(why, e, "snapshot");
-    if (snapshot.lsn > 0) e = engine_load_end(h->engine, why);
-    if (e != ERR_OK) return why_wrap(why, e, "snapshot");
-    e = h->journal->ops->read(h->journal, snapshot.lsn + 1, UINT64_MAX, replay, h, why);
-    if (e == ERR_OK) e = h->journal->ops->acquire(h->journal, h->number, &head, why);
+    struct journal *from = h->journal;
+    uint64_t snapshot_lsn = 0;
+    uint32_t tries = shard_is_reopened(h) ? READS_MAX : 1;
+    enum err e = shard_is_reopened(h) ? h->journal->ops->reader(h->journal, &from, why) : ERR_OK;
     if (e != ERR_OK) return why_wrap(why, e, "journal");
-    if (head.lsn != engine_lsn(h->engine))
-        return why_set(why, ERR_CORRUPT, "journal: its head is at record %llu, its batches end at %llu",
-                       (unsigned long long)head.lsn, (unsigned long long)engine_lsn(h->engine));
-    h->epoch = head.epoch;
+    do {
+        engine_free(h->engine);
+        h->engine = engine_new(h->number, h->server->limits);
+        e = read_all(h, from, &snapshot_lsn, why);
+        if (e == ERR_OK) e = take_over(h, from, why);
+    } while (e == ERR_NOT_FOUND && --tries > 0);
+    if (from != h->journal) from->ops->close(from);
+    if (e != ERR_OK) return e;
     h->seed = c->random(c);
     h->clock_step_ms = batch_clock_init(&h->clock, c->wall(c), c->mono(c), engine_now(h->engine));
-    h->recovered_records = head.lsn - snapshot.lsn;
+    h->recovered_records = engine_lsn(h->engine) - snapshot_lsn;
     h->recovered_ms = c->mono(c).ms - begun.ms;
     server_log(h->server, SERVER_INFO, "recovered",
                "read the snapshot of record %llu and %llu records after it (%llu KiB of the journal) in %lld ms",
-               (unsigned long long)snapshot.lsn, (unsigned long long)h->recovered_records,
+               (unsigned long long)snapshot_lsn, (unsigned long long)h->recovered_records,
                (unsigned long long)(h->append.bytes / 1024), (long long)h->recovered_ms);
     return ERR_OK;
+}
+
+/* The writer, and what it is doing beside appends, goes on over a reopening. */
+static void append_reset(struct shard_append *a) {
+    a->state = APPEND_NONE;
+    a->batch = (struct batch){0};
+    a->last_ms = a->fill_by_ms = a->room_ms = 0;
 }
 
 enum err shard_open(struct shard *h, struct why *why) {
     struct server *s = h->server;
     REQUIRE(h->engine == NULL && h->journal != NULL);
+    REQUIRE(h->writer == NULL || !writer_is_busy(h->writer));
     h->state = SHARD_OWNED;
     h->generation++;
     h->due_first = TIME_NEVER;
+    h->step_moved = h->flush_moved = 0;
+    append_reset(&h->append);
+    h->opened_sync_count = h->append.sync_count;
     arena_init(&h->birth, 16384, PARTS_BYTES_MAX);
     pool_init(&h->calls, sizeof(struct call), CALLS_MAX);
-    h->engine = engine_new(h->number, s->limits);
     enum err e = recover(h, why);
-    if (e == ERR_OK) e = writer_open(h->journal, !s->options.without_threads, &h->writer, why);
+    if (e == ERR_OK && h->writer == NULL) e = writer_open(h->journal, !s->options.without_threads, &h->writer, why);
     return e;
 }
 
@@ -505,8 +565,9 @@ void shard_start(struct shard *h) {
 }
 
 void shard_close(struct shard *h) {
-    if (h->writer != NULL) writer_close(h->writer);
-    h->writer = NULL;
+    REQUIRE(h->writer == NULL || !writer_is_busy(h->writer)); /* a batch on its way is the engine's */
+    call_free_all(h);
+    shard_parts_fini(h, PART_OF_SHARD);
     engine_free(h->engine);
     h->engine = NULL;
     pool_fini(&h->calls);

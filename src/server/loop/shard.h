@@ -1,6 +1,13 @@
 /* shard.h: one engine, its journal, and everything that is derived from them. Opened, closed and opened again as a
- * whole: closing ends the parts of the shard in reverse order, drops its calls, closes the sessions that have a call or
- * an attachment there, and frees the engine. Opening reads snapshot and journal and begins the parts.
+ * whole: closing drops its calls, ends the parts of the shard in reverse order and frees the engine. Opening reads
+ * snapshot and journal and begins the parts.
+ *
+ * An append that was fenced, or of which nobody knows whether it happened, loses the shard: what its engine decided
+ * since the last durable record may be in the journal or not. From that moment nothing of the engine leaves; the next
+ * pass closes every connection that has spoken, unanswered, throws the engine away and opens the shard again, with a
+ * higher epoch (server.c, reopen). To those outside it is a restart of the server: they connect again, workers attach
+ * with what they run, and what was not answered is asked again. The writer stays open, and so does all that is not
+ * derived from the state: listeners, blobs and logs, tokens, the history. See docs/adr/0127.
  *
  * A pass of a shard (server.c calls these in turn):
  *
@@ -57,7 +64,9 @@ struct shard {
     struct writer *writer;
     struct engine *engine;
     uint64_t epoch;
-    uint64_t generation; /* how often it was opened: a call of an earlier one is never answered */
+    uint64_t generation;        /* how often it was opened: a call of an earlier one is never answered */
+    int64_t reopen_ms;          /* lost: monotonic, not before this */
+    uint64_t opened_sync_count; /* what append.sync_count was when it was opened */
 
     struct batch_clock clock;
     char clock_note[200];
@@ -90,6 +99,11 @@ struct shard {
     uint64_t wake_with_state, wake_with_fds, wake_with_pass;
 };
 
+/* It was lost before, by this process. */
+static inline bool shard_is_reopened(const struct shard *h) {
+    return h->generation > 1;
+}
+
 /* The resolver, server_shard(s) in server_impl.h, tells which shard something of a server belongs to. A server has one.
  * Nobody else reads s->shard. */
 
@@ -120,7 +134,7 @@ static inline void *shard_part(const struct shard *h, uint8_t slot) {
 /* Reads snapshot and journal and becomes the owner; nothing is derived yet, and nothing decided. */
 CHECKED enum err shard_open(struct shard *h, struct why *why);
 void shard_start(struct shard *h); /* the parts begin, and the engine goes on with what it was doing */
-void shard_close(struct shard *h); /* the writer and the engine; its parts have ended */
+void shard_close(struct shard *h); /* all but the writer; sessions have ended, and nothing is being appended */
 
 void shard_take(struct shard *h);
 void shard_release(struct shard *h);

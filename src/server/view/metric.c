@@ -121,6 +121,7 @@ static const struct metric metrics[] = {
     SINCE("reeve_stale_refused_total",        "stale_refused",     counts.stale_refused,  "messages of workers that were of an earlier attempt or server"),
     SINCE("reeve_blobs_swept_total",          "blobs_swept",       blobs_swept,           "blobs removed because nothing names them"),
     SINCE("reeve_clock_steps_total",          "clock_steps",       clock_steps,           "how often the journal's clock was wrong and was set to the machine's"),
+    SINCE("reeve_shard_reopens_total",        "shard_reopens",     reopens,               "how often the state was read again from the journal, because it had another owner or nobody knew whether an append was in it"),
     SINCE("reeve_journal_syncs_total",        "journal_syncs",     syncs,                 "batches and seals made durable"),
     {"reeve_journal_sync_seconds", "sync", METRIC_HISTOGRAM, METRIC_PROCESS, AT(sync), "an append: from handed over until durable", .bounds = sync_bounds_us, .bound_count = SYNC_BOUND_COUNT, .per_second = 1000000},
 
