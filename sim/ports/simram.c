@@ -8,12 +8,14 @@
 #define SNAPSHOT_BYTES_MAX ((size_t)256 << 20)
 #define SKIP_MAX 4u
 
-void simram_arm(struct ram *r, struct rng *rng) {
+void simram_arm(struct ram *r, struct rng *rng, enum ram_fault *ret) {
     static const enum ram_fault faults[] = {RAM_FENCED,       RAM_UNKNOWN_KEPT, RAM_UNKNOWN_LATE,
                                             RAM_UNKNOWN_LOST, RAM_FULL,         RAM_FAILED};
     enum ram_fault what = faults[rng_below(rng, sizeof faults / sizeof faults[0])];
     uint32_t skip = rng_below(rng, SKIP_MAX);
-    if (!ram_is_armed(r)) ram_arm(r, what, skip);
+    if (ram_is_armed(r)) return;
+    ram_arm(r, what, skip);
+    *ret = what;
 }
 
 void simram_gone(struct ram *r) {

@@ -7,8 +7,8 @@
 #include "ram.h"
 #include "rng.h"
 
-/* One of the faults strikes one of the next appends, if none is waiting to. */
-void simram_arm(struct ram *r, struct rng *rng);
+/* One of the faults strikes one of the next appends, and *ret says which; nothing changes if one is waiting to. */
+void simram_arm(struct ram *r, struct rng *rng, enum ram_fault *ret);
 /* The owner's process is gone, and nothing that it still does counts: another owner has the journal. */
 void simram_gone(struct ram *r);
 /* What compaction is to files: a snapshot of the state at `lsn`. *ret_lsn = 0: there was nothing to fold. */

@@ -49,6 +49,17 @@ static void replayed(void *ctx, const struct batch *b) {
     adapter_batch(&h->w->adapter, b, true);
 }
 
+/* What the journal settled about the batch that was lost. */
+static void check_settled(struct serverhost *h, uint64_t head) {
+    bool must_be_there = h->fault == RAM_UNKNOWN_KEPT || h->fault == RAM_UNKNOWN_LATE;
+    if (!h->is_reopening || !h->log.has_pending) return;
+    h->is_reopening = false;
+    if (must_be_there != (head >= h->log.pending.last_lsn))
+        world_red(h->w, "reopen", "the batch of LSN %lu..%lu (fault %d), the journal ends at %lu",
+                  (unsigned long)h->log.pending.first_lsn, (unsigned long)h->log.pending.last_lsn, (int)h->fault,
+                  (unsigned long)head);
+}
+
 static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
     struct serverhost *h = ctx;
     uint64_t head = engine_lsn(e);
@@ -59,6 +70,7 @@ static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
     if (head < h->durable_lsn)
         world_red(h->w, "lost", "LSN %lu was durable, the journal ends at %lu", (unsigned long)h->durable_lsn,
                   (unsigned long)head);
+    check_settled(h, head);
     h->engine = e;
     h->epoch = epoch;
     h->durable_lsn = head;
@@ -77,7 +89,7 @@ static void lost(void *ctx) {
     WORLD_NOTE(h->w, 80, h->durable_lsn, 0, "server: has lost its shard, durable %lu", (unsigned long)h->durable_lsn);
     adapter_crashed(&h->w->adapter);
     calls_forget(h);
-    h->lost_count++;
+    h->is_reopening = true;
     h->engine = NULL;
     h->appending = false;
     h->projected_lsn = 0;

@@ -91,7 +91,7 @@ static bool arm(struct serverhost *h, uint32_t ppm, uint32_t calls) {
 
 /* One of the next appends may lose the server its journal. */
 static void arm_journal(struct serverhost *h) {
-    if (h->ram != NULL && rng_chance(&h->rng, (uint32_t)h->w->plan.lost_ppm)) simram_arm(h->ram, &h->rng);
+    if (h->ram != NULL && rng_chance(&h->rng, (uint32_t)h->w->plan.lost_ppm)) simram_arm(h->ram, &h->rng, &h->fault);
 }
 
 static void disarm(struct serverhost *h) {
@@ -245,7 +245,7 @@ static void take_apart(struct serverhost *h) {
     servereye_forget(h);
     h->server = NULL;
     h->engine = NULL;
-    h->doomed = h->step_planned = h->appending = h->compacting = false;
+    h->doomed = h->step_planned = h->appending = h->compacting = h->is_reopening = false;
     h->pass_at_us = h->stop_by_us = h->frozen_us = 0;
     h->generation++;
 }

@@ -46,7 +46,8 @@ struct serverhost {
     struct engine *engine; /* inside it */
     uint64_t generation;   /* rises with each start and crash: events of an earlier life are ignored */
     uint32_t crash_count;
-    uint32_t lost_count;    /* how often the server opened its shard again */
+    enum ram_fault fault;   /* that was armed last */
+    bool is_reopening;      /* the server has lost its shard by it */
     uint32_t refused_opens; /* failed starts in a row */
     bool doomed;            /* it dies as soon as the present call returns; nothing it does counts */
     enum host_crash doom;

@@ -317,8 +317,7 @@ static void append_durable(struct shard *h, uint64_t last_lsn) {
 static void shard_lost(struct shard *h, const struct writer_result *r) {
     bool is_fenced = r->outcome == JOURNAL_FENCED, again = h->append.sync_count == h->opened_sync_count;
     server_log(h->server, SERVER_WARN, "shard_lost",
-               "%s (%s): all connections are closed, what was not answered may be asked again, and the state is read "
-               "anew from the journal",
+               "%s (%s): connections are closed, and the state is read anew from the journal",
                is_fenced ? "the journal has another owner" : "nobody knows whether an append reached the journal",
                r->why.text);
     h->state = SHARD_LOST;
