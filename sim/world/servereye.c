@@ -51,12 +51,12 @@ static void replayed(void *ctx, const struct batch *b) {
 
 /* What the journal settled about the batch that was lost. */
 static void check_settled(struct serverhost *h, uint64_t head) {
-    bool must_be_there = h->fault == RAM_UNKNOWN_KEPT || h->fault == RAM_UNKNOWN_LATE;
+    bool must_be_there = h->struck == RAM_UNKNOWN_KEPT || h->struck == RAM_UNKNOWN_LATE;
     if (!h->is_reopening || !h->log.has_pending) return;
     h->is_reopening = false;
     if (must_be_there != (head >= h->log.pending.last_lsn))
         world_red(h->w, "reopen", "the batch of LSN %lu..%lu (fault %d), the journal ends at %lu",
-                  (unsigned long)h->log.pending.first_lsn, (unsigned long)h->log.pending.last_lsn, (int)h->fault,
+                  (unsigned long)h->log.pending.first_lsn, (unsigned long)h->log.pending.last_lsn, (int)h->struck,
                   (unsigned long)head);
 }
 

@@ -91,7 +91,9 @@ static bool arm(struct serverhost *h, uint32_t ppm, uint32_t calls) {
 
 /* One of the next appends may lose the server its journal. */
 static void arm_journal(struct serverhost *h) {
-    if (h->ram != NULL && rng_chance(&h->rng, (uint32_t)h->w->plan.lost_ppm)) simram_arm(h->ram, &h->rng, &h->fault);
+    if (h->ram == NULL) return;
+    if (!ram_is_armed(h->ram)) h->struck = h->armed;
+    if (rng_chance(&h->rng, (uint32_t)h->w->plan.lost_ppm)) simram_arm(h->ram, &h->rng, &h->armed);
 }
 
 static void disarm(struct serverhost *h) {

@@ -46,10 +46,10 @@ struct serverhost {
     struct engine *engine; /* inside it */
     uint64_t generation;   /* rises with each start and crash: events of an earlier life are ignored */
     uint32_t crash_count;
-    enum ram_fault fault;   /* that was armed last */
-    bool is_reopening;      /* the server has lost its shard by it */
-    uint32_t refused_opens; /* failed starts in a row */
-    bool doomed;            /* it dies as soon as the present call returns; nothing it does counts */
+    enum ram_fault armed, struck; /* the last fault of the journal, and the last one that came to pass */
+    bool is_reopening;            /* the server has lost its shard by it */
+    uint32_t refused_opens;       /* failed starts in a row */
+    bool doomed;                  /* it dies as soon as the present call returns; nothing it does counts */
     enum host_crash doom;
     bool power_doubt; /* the power may have failed in a call whose error nobody needs to report */
 

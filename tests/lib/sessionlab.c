@@ -15,6 +15,7 @@
 #include "orion_session.h"
 #include "osdigest.h"
 #include "panic.h"
+#include "ram.h"
 #include "resp_session.h"
 #include "server_impl.h"
 #include "stream.h"
@@ -149,6 +150,7 @@ static void note_assigned(struct sessionlab *l, const struct sessionlab_conn *c,
 static void read_frame(struct sessionlab *l, const struct sessionlab_conn *c, const struct frame *f) {
     struct arena arena;
     struct why why = {{0}};
+    if (l->heard != NULL) l->heard(l->heard_ctx, c->conn, f);
     if (f->opcode != WIRE_ASSIGN && f->opcode != WIRE_CALLBACK_GIVEN) return;
     arena_init(&arena, 4096, (size_t)1 << 28);
     void *message = arena_alloc(&arena, wire_info(f->opcode)->desc->size);
@@ -346,7 +348,8 @@ static void start(struct sessionlab *l) {
                                  .hasher = osdigest(),
                                  .net = &l->net,
                                  .log = log_nothing,
-                                 .observer = &l->guest};
+                                 .observer = &l->guest,
+                                 .history = l->history};
     struct file_options journal = {.segment_bytes = 1 << 18, .reserve_bytes = 1 << 18};
     struct server_options o = {.build = "lab",
                                .uid = 1000,
@@ -356,7 +359,9 @@ static void start(struct sessionlab *l) {
                                .titan = &titan,
                                .resp = &resp};
     limits_default(&o.limits);
-    ENSURE(file_open(world.disk, &l->clock, &journal, &world.journal, &why) == ERR_OK);
+    enum err e = l->ram != NULL ? ram_open(l->ram, &world.journal, &why)
+                                : file_open(world.disk, &l->clock, &journal, &world.journal, &why);
+    ENSURE(e == ERR_OK);
     engine_limits_fit(&o.limits, world.journal->limits.batch_bytes_max);
     o.limits.ended_flows_kept = 4;
     o.limits.retention_ms = 5000;
@@ -368,15 +373,23 @@ static void start(struct sessionlab *l) {
     ENSURE(server_open(&world, &o, &l->server, &why) == ERR_OK);
 }
 
-void sessionlab_init(struct sessionlab *l) {
+static void lab_init(struct sessionlab *l, struct ram *ram, struct history *history) {
     give_birth();
-    *l = (struct sessionlab){.net = {&net_ops}, .random = 7};
+    *l = (struct sessionlab){.net = {&net_ops}, .random = 7, .ram = ram, .history = history};
     l->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};
     l->guest =
         (struct observer){l,           guest_batch,   guest_resumes, guest_lost,    guest_turn,   guest_projected,
                           guest_asked, guest_decided, guest_batch,   guest_durable, guest_effect, guest_effect};
     l->disk = simdisk_clone(birth.disk);
     start(l);
+}
+
+void sessionlab_init(struct sessionlab *l) {
+    lab_init(l, NULL, NULL);
+}
+
+void sessionlab_init_ram(struct sessionlab *l, struct history *history) {
+    lab_init(l, ram_new(&(struct ram_options){0}), history);
 }
 
 static void conn_free(struct sessionlab_conn *c) {
@@ -387,11 +400,16 @@ static void conn_free(struct sessionlab_conn *c) {
     *c = (struct sessionlab_conn){0};
 }
 
-void sessionlab_fini(struct sessionlab *l) {
-    sessionlab_rest(l);
+void sessionlab_abandon(struct sessionlab *l) {
     server_close(l->server);
     for (uint32_t i = 0; i < SESSIONLAB_CONNS; i++) conn_free(&l->conns[i]);
     simdisk_free(l->disk);
+    if (l->ram != NULL) ram_free(l->ram);
+}
+
+void sessionlab_fini(struct sessionlab *l) {
+    sessionlab_rest(l);
+    sessionlab_abandon(l);
 }
 
 /* ---- peers ---- */

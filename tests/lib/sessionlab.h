@@ -57,10 +57,10 @@ struct sessionlab_conn {
     enum sessionlab_door door;
     enum sessionlab_tenant tenant; /* whose secrets it may see */
     struct sessionlab_token token; /* that its owner chose for it */
-    bool hung_up;                         /* by the server */
-    bool paused;                          /* the server does not read it */
-    bool deaf;                            /* its owner does not read */
-    bool asked;                           /* the server waits to hear that all is out */
+    bool hung_up;                  /* by the server */
+    bool paused;                   /* the server does not read it */
+    bool deaf;                     /* its owner does not read */
+    bool asked;                    /* the server waits to hear that all is out */
     uint64_t unsent;
     struct buf written; /* and not read by the server */
     struct buf frames;  /* received: the beginning of one that is not whole */
@@ -74,6 +74,10 @@ struct sessionlab {
     struct observer guest;
     struct server *server;
     struct simdisk *disk;
+    struct ram *ram;                                               /* its journal; NULL = that is on the disk */
+    struct history *history;                                       /* for the next start; NULL = none */
+    void (*heard)(void *ctx, conn_id conn, const struct frame *f); /* each frame that leaves; NULL = nobody listens */
+    void *heard_ctx;
     int64_t now_ms;
     int64_t wall_ahead_ms; /* the wall clock of its machine has jumped so far */
     uint64_t random;
@@ -82,7 +86,7 @@ struct sessionlab {
     struct sessionlab_attempt attempts[SESSIONLAB_ATTEMPTS]; /* the last ones */
     uint32_t attempt_count;
     struct sessionlab_token callback; /* the last one that was given */
-    bool compares; /* the next start must find this state */
+    bool compares;                    /* the next start must find this state */
     uint64_t digest[2], lsn;
     uint64_t lsn_before; /* of the command that is being decided */
 };
@@ -93,7 +97,9 @@ uint32_t sessionlab_tokens(const struct sessionlab_token **ret);
 const char *sessionlab_secret(enum sessionlab_tenant t);
 
 void sessionlab_init(struct sessionlab *l);
-void sessionlab_fini(struct sessionlab *l); /* sessionlab_rest, and the end */
+void sessionlab_init_ram(struct sessionlab *l, struct history *history); /* its journal is in memory */
+void sessionlab_fini(struct sessionlab *l);                              /* sessionlab_rest, and the end */
+void sessionlab_abandon(struct sessionlab *l);                           /* the end of one whose server has failed */
 
 /* A new connection in that place; the one that was there hangs up. */
 void sessionlab_open(struct sessionlab *l, uint32_t place, enum sessionlab_door door, const struct net_peer *peer,
@@ -103,8 +109,8 @@ void sessionlab_close(struct sessionlab *l, uint32_t place);
 void sessionlab_write(struct sessionlab *l, uint32_t place, struct slice bytes);
 void sessionlab_read(struct sessionlab *l, uint32_t place, bool on); /* off: its owner stops reading */
 
-void sessionlab_pass(struct sessionlab *l); /* a turn of the loop: what was written comes first */
-void sessionlab_step(struct sessionlab *l); /* what the server's threads would do */
+void sessionlab_pass(struct sessionlab *l);   /* a turn of the loop: what was written comes first */
+void sessionlab_step(struct sessionlab *l);   /* what the server's threads would do */
 void sessionlab_settle(struct sessionlab *l); /* until all is durable and said */
 /* The process ends and starts again: stopped with all of it durable, or killed in the middle. */
 void sessionlab_restart(struct sessionlab *l, bool clean);
