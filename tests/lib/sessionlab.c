@@ -563,6 +563,7 @@ void sessionlab_restart(struct sessionlab *l, bool clean) {
         simdisk_gone(l->disk);
     }
     server_close(l->server);
+    l->history = NULL; /* closed with it */
     forget_peers(l);
     simdisk_crash(l->disk, clean ? SIMDISK_KEEP_ALL : SIMDISK_DROP_ALL);
     start(l);
