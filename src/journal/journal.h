@@ -37,13 +37,15 @@
  *                    destroy the engine above, then live the life of an owner again with the same object:
  *                    snapshot_get, read, acquire. An object that is not the owner gets FENCED from append and
  *                    ERR_FENCED from seal. Only acquire settles whether a batch whose outcome is UNKNOWN is part of
- *                    the journal; before it, a reading may show it or not.
+ *                    the journal; before it, a reading may show it or not. While trim or prepare may be under way on
+ *                    the other thread, the reading is done by a reader; what is trimmed from under it is ERR_NOT_FOUND,
+ *                    and it begins anew.
  *   FAILED           the object is dead: every later call but close is refused. Stop the process; a sync that failed
  *                    is never tried again.
  *
  * Threads. acquire, append, seal, release, read and close belong to the owner, one at a time; the owner may pass them
  * from thread to thread, as the writer does. append may block. snapshot_put, snapshot_get, trim, space and prepare may
- * run beside an append on one other thread. wants_prepare may be asked by any thread and never waits. A reader is an
+ * run beside an append on one other thread, and beside an acquire by an object that has owned the journal before. wants_prepare may be asked by any thread and never waits. A reader is an
  * object of its own: whoever reads on another thread, beside an owner, takes one. */
 #ifndef REEVE_JOURNAL_H
 #define REEVE_JOURNAL_H
