@@ -45,8 +45,9 @@
  *
  * Threads. acquire, append, seal, release, read and close belong to the owner, one at a time; the owner may pass them
  * from thread to thread, as the writer does. append may block. snapshot_put, snapshot_get, trim, space and prepare may
- * run beside an append on one other thread, and beside an acquire by an object that has owned the journal before. wants_prepare may be asked by any thread and never waits. A reader is an
- * object of its own: whoever reads on another thread, beside an owner, takes one. */
+ * run beside an append on one other thread, and beside an acquire by an object that has owned the journal before.
+ * wants_prepare may be asked by any thread and never waits. A reader is an object of its own: whoever reads on another
+ * thread, beside an owner, takes one. */
 #ifndef REEVE_JOURNAL_H
 #define REEVE_JOURNAL_H
 
@@ -124,8 +125,8 @@ struct journal_ops {
     /* ERR_CONFLICT: the journal is another shard's, or another process keeps it. May be called again by the owner: it
      * begins another epoch, and the epoch before is fenced. */
     enum err (*acquire)(struct journal *j, uint32_t shard, struct journal_head *ret, struct why *why);
-    enum journal_outcome (*append)(struct journal *j, uint64_t epoch, uint64_t expected_head,
-                                   const struct batch *batch, struct why *why);
+    enum journal_outcome (*append)(struct journal *j, uint64_t epoch, uint64_t expected_head, const struct batch *batch,
+                                   struct why *why);
     /* What follows the seal is known never to have been written. Cheap when nothing was appended since the last one.
      * ERR_NO_SPACE harms nothing; ERR_FENCED is the loss of ownership; after any other error the object is dead. */
     enum err (*seal)(struct journal *j, struct why *why);

@@ -7,8 +7,8 @@
  *     else … poll writer_fd(w) … if (writer_take(w, &r)) use(r);
  *
  * A second thread keeps house: it makes the next segment ahead of need, so that no append waits for zeroes to be
- * written, and it trims. The journal's owner-only calls (seal, acquire) may be made by the caller whenever nothing is in
- * flight; a writer outlives the loss of the journal and serves the next epoch.
+ * written, and it trims. The journal's owner-only calls (seal, acquire) may be made by the caller whenever nothing is
+ * in flight; a writer outlives the loss of the journal and serves the next epoch.
  *
  * Compaction, for a loop that never waits (`c` is os/oschild.h's child; even starting it takes time, because the
  * starting thread waits until the child has its own program):

@@ -4,13 +4,13 @@
 
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "history_writer.h"
 #include "hstore.h"
 #include "ram.h"
 #include "server_impl.h"
 #include "sessionlab.h"
+#include "tmpdisk.h"
 
 #define CLIENT 0u
 #define WORKER 1u
@@ -348,11 +348,12 @@ static void wait_for_history(uint64_t rows) {
 
 static void the_history_goes_on(void **state) {
     (void)state;
-    char dir[] = "/tmp/reopen-XXXXXX";
-    char said[256];
+    struct tmpdisk disk;
+    char dir[300];
     struct why why = {{0}};
     struct history *history;
-    assert_non_null(mkdtemp(dir));
+    tmpdisk_make(&disk);
+    snprintf(dir, sizeof dir, "%s/history", disk.path);
     struct hstore_options o = {.dir = dir, .days = 30, .bytes_max = (uint64_t)1 << 30, .wall_ms = 1700000000000};
     assert_int_equal(hstore_open(&o, &history, &why), ERR_OK);
     memset(&t, 0, sizeof t);
@@ -372,7 +373,7 @@ static void the_history_goes_on(void **state) {
     reopen();
     wait_for_history(3);
     teardown(NULL);
-    assert_int_equal(test_shell(said, sizeof said, "rm -r %s", dir), 0);
+    tmpdisk_remove(&disk);
 }
 
 /* ---- when it cannot ---- */

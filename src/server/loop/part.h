@@ -30,8 +30,8 @@ struct shard;
 #define PARTS_MAX 48u
 
 enum part_scope {
-    PART_OF_SERVER, /* of the loop thread: connections, dialects; stays when a shard is opened again, so it keeps nothing
-                       that it learned from the state: no flow, no LSN */
+    PART_OF_SERVER, /* of the loop thread: connections, dialects; stays when a shard is opened again, so it keeps
+                       nothing that it learned from the state: no flow, no LSN */
     PART_OF_SHARD,  /* derived from the state of a shard: ends and begins with it */
 };
 

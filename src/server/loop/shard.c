@@ -48,6 +48,7 @@ static void enlist(struct shard *h, uint8_t slot, const struct server_part *p) {
         if (p->effects & EFFECT_BIT(kind)) h->taking[kind] |= bit(slot);
     if (p->step != NULL) h->with_step |= bit(slot);
     if (p->flush != NULL) h->with_flush |= bit(slot);
+    if (p->next_due != NULL) h->with_due |= bit(slot);
     if (p->decided != NULL) h->with_decided |= bit(slot);
     if (p->leaving != NULL) h->with_leaving |= bit(slot);
     if (p->wakes & PART_WAKES_WITH_STATE) h->wake_with_state |= bit(slot);
@@ -60,6 +61,7 @@ void part_retire(struct shard *h, uint8_t slot) {
     for (uint32_t kind = 0; kind < EFFECT_KIND_COUNT; kind++) h->taking[kind] &= others;
     h->with_step &= others;
     h->with_flush &= others;
+    h->with_due &= others;
     h->with_decided &= others;
     h->with_leaving &= others;
     h->wake_with_state &= others;
@@ -130,11 +132,11 @@ static void note_dues(struct shard *h) {
     for (uint64_t left = h->visited; left != 0; left &= left - 1) {
         uint8_t slot = first_of(left);
         const struct server_part *p = server_parts[slot];
-        bool has_turn = ((h->with_step | h->with_flush) & bit(slot)) != 0;
-        h->due[slot] = has_turn && p->next_due != NULL ? p->next_due(h, h->parts[slot]) : TIME_NEVER;
+        h->due[slot] = h->with_due & bit(slot) ? p->next_due(h, h->parts[slot]) : TIME_NEVER;
     }
     h->due_first = TIME_NEVER;
-    for (uint8_t slot = 0; slot < server_part_count; slot++) h->due_first = min_i64(h->due_first, h->due[slot]);
+    for (uint64_t left = h->with_due; left != 0; left &= left - 1)
+        h->due_first = min_i64(h->due_first, h->due[first_of(left)]);
 }
 
 /* Whoever was woken since its step has its flush now, and if it has a step, that in a further pass. */

@@ -95,7 +95,7 @@ struct shard {
     uint64_t step_moved, flush_moved;   /* how far the state was when those that follow it had their turns */
     bool is_flushing;                   /* nothing may be decided */
     uint64_t taking[EFFECT_KIND_COUNT]; /* take effects of a kind */
-    uint64_t with_step, with_flush, with_decided, with_leaving;
+    uint64_t with_step, with_flush, with_due, with_decided, with_leaving;
     uint64_t wake_with_state, wake_with_fds, wake_with_pass;
 };
 
