@@ -7,9 +7,12 @@
 
 #include "history_writer.h"
 #include "hstore.h"
+#include "orion_session.h"
+#include "orion_view.h"
 #include "ram.h"
 #include "server_impl.h"
 #include "sessionlab.h"
+#include "titan_book.h"
 #include "tmpdisk.h"
 
 #define CLIENT 0u
@@ -86,6 +89,12 @@ static void submit(const char *key, const char *spec) {
 #define SKIPPED "{\"jobs\": {\"a\": {\"noop\": true, \"when\": \"false\"}}}" /* over by itself */
 #define RUN "{\"jobs\": {\"a\": {\"run\": [\"x\"]}}}"
 
+static void cancel(const char *flow) {
+    struct wire_name target = {slice_str(flow)};
+    struct wire_targets m = {.targets = {&target, 1}};
+    say(CLIENT, WIRE_CANCEL, &m);
+}
+
 static void attach(const struct wire_attempt *running) {
     struct wire_held held = {.phase = WIRE_HELD_RUNNING};
     struct wire_attach m = {.worker = SLICE("w-000001"), .incarnation = 1, .load = {.credit = 2}};
@@ -108,14 +117,18 @@ static uint64_t flows(void) {
 }
 
 /* The next append meets the fault. */
-static void lose(enum ram_fault fault) {
+static void run_into(enum ram_fault fault) {
     ram_arm(t.lab.ram, fault, 0);
-    submit("", SKIPPED);
     for (uint32_t i = 0; i < 10 && shard()->state == SHARD_OWNED; i++) {
         sessionlab_pass(&t.lab);
         sessionlab_step(&t.lab);
     }
     assert_int_equal(shard()->state, SHARD_LOST);
+}
+
+static void lose(enum ram_fault fault) {
+    submit("", SKIPPED);
+    run_into(fault);
 }
 
 static void reopen(void) {
@@ -244,6 +257,24 @@ static void nobody_hears_of_what_was_lost_and_events_go_on(void **state) {
     assert_int_equal(t.events, 2 * before);
 }
 
+/* A flow that was lost leaves its number to another one. */
+static void dialects_forget_the_flows_that_they_have_seen(void **state) {
+    (void)state;
+    struct wire_orion numbers;
+    submit("", NOOP);
+    sessionlab_pass(&t.lab); /* decided, and not durable */
+    arena_reset(&t.lab.server->frame_arena);
+    titan_book_update(t.lab.server);
+    orion_view_numbers(t.lab.server, SLICE("a"), &numbers);
+    assert_int_equal(titan_book_of(t.lab.server)->seen, 1);
+    assert_int_equal(orion_dags_of(t.lab.server)->seen, 1);
+    run_into(RAM_UNKNOWN_LOST);
+    reopen();
+    assert_int_equal(flows(), 0);
+    assert_int_equal(titan_book_of(t.lab.server)->seen, 0);
+    assert_int_equal(orion_dags_of(t.lab.server)->seen, 0);
+}
+
 static void a_connection_that_was_silent_stays(void **state) {
     (void)state;
     struct wire_hello hello = {.version_min = FRAME_VERSION, .version_max = FRAME_VERSION, .build = SLICE("lab")};
@@ -363,11 +394,14 @@ static void the_history_goes_on(void **state) {
     come(CLIENT, WIRE_PEER_CLIENT);
     submit("", SKIPPED);
     wait_for_history(1);
-    lose(RAM_UNKNOWN_LOST); /* a flow that is over, whose row was made and never handed over */
+    submit("", NOOP); /* runs, for there is no worker */
+    sessionlab_settle(&t.lab);
+    cancel(t.flow);
+    run_into(RAM_UNKNOWN_LOST); /* its row was made, and waited for the record of its end */
     t.lab.now_ms += 1000;
     reopen();
     come(CLIENT, WIRE_PEER_CLIENT);
-    submit("", SKIPPED); /* has the number of the one that was lost */
+    submit("", SKIPPED);
     wait_for_history(2);
     lose(RAM_UNKNOWN_KEPT);
     reopen();
@@ -463,6 +497,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unknown_and_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(a_worker_comes_back_with_what_it_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_hears_of_what_was_lost_and_events_go_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(dialects_forget_the_flows_that_they_have_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_connection_that_was_silent_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(a_seal_that_is_fenced_reopens_too, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_lost_again_at_once_waits, setup, teardown),
