@@ -22,7 +22,7 @@ void out_cell(struct out_table *t, enum out_colour colour, const char *format, .
 void out_slice(struct out_table *t, enum out_colour colour, struct slice s);
 void out_table_end(struct out_table *t); /* prints it and forgets it */
 
-/* One JSON object and a line end, for what is no answer of the server (answer.h). */
+/* One JSON object and a line end, for what is no answer of the server (api_print.h). */
 struct out_object {
     struct buf buf;
     struct json json;

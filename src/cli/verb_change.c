@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "answer.h"
+#include "api_print.h"
 #include "hex.h"
 #include "out.h"
 #include "verbs.h"
@@ -16,7 +16,7 @@ static enum err say_results(struct cli *c, const struct wire_accepted *m, const 
     enum err worst = ERR_OK;
     /* By HTTP one thing has a route of its own; several are answered as by the routes for many dead letters. */
     if (c->json)
-        answer_print(c, m->results.count == 1 ? "POST /flows/{flow}/cancel" : "POST /dead/retry", WIRE_ACCEPTED, m);
+        api_print_answer(c, m->results.count == 1 ? "POST /flows/{flow}/cancel" : "POST /dead/retry", WIRE_ACCEPTED, m);
     for (uint32_t i = 0; i < m->results.count; i++) {
         const struct wire_result *r = &list[i];
         if (r->code.len > 0 && worst == ERR_OK)
@@ -50,7 +50,7 @@ enum err verb_targets(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_accepted *got = f.message;
     if (got->results.count > 0) return say_results(c, got, changes[i].done);
-    if (c->json) answer_print(c, ACCEPTED_ROUTE, WIRE_ACCEPTED, got);
+    if (c->json) api_print_answer(c, ACCEPTED_ROUTE, WIRE_ACCEPTED, got);
     for (int k = 0; k < c->arg_count && !c->json; k++) printf("%s %s\n", c->args[k], changes[i].done);
     return ERR_OK;
 }
@@ -62,7 +62,7 @@ static enum err say_done(struct cli *c, enum wire_op op, const void *message, co
     const struct wire_accepted *got = f.message;
     if (got->results.count > 0) return say_results(c, got, done);
     if (c->json)
-        answer_print(c, ACCEPTED_ROUTE, WIRE_ACCEPTED, got);
+        api_print_answer(c, ACCEPTED_ROUTE, WIRE_ACCEPTED, got);
     else
         printf("%s %s%s\n", what, done, got->repeated ? " already" : "");
     return ERR_OK;
@@ -106,7 +106,7 @@ enum err verb_callback(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_callback_given *got = f.message;
     if (c->json)
-        answer_print(c, "POST /jobs/{flow}/{job}/callback", WIRE_CALLBACK_GIVEN, got);
+        api_print_answer(c, "POST /jobs/{flow}/{job}/callback", WIRE_CALLBACK_GIVEN, got);
     else
         printf("%.*s\n", SLICE_FMT(got->token));
     if (!c->json && c->is_terminal && got->url.len > 0) fprintf(stderr, "POST %.*s\n", SLICE_FMT(got->url));
@@ -118,7 +118,7 @@ enum err verb_callback(struct cli *c) {
 typedef bool (*question_fn)(struct cli *c, const struct wire_question_view *v, void *ctx); /* true: that was it */
 
 /* `pages` gets each page as it came; NULL = nobody wants them. */
-static enum err each_question(struct cli *c, question_fn each, void *ctx, struct answer *pages) {
+static enum err each_question(struct cli *c, question_fn each, void *ctx, struct api_print *pages) {
     struct wire_list m = {.what = WIRE_LIST_QUESTIONS, .most = 1000};
     for (;;) {
         struct client_frame f;
@@ -128,7 +128,7 @@ static enum err each_question(struct cli *c, question_fn each, void *ctx, struct
         const struct wire_question_view *list = page->questions.at;
         for (uint32_t i = 0; i < page->questions.count; i++)
             if (each(c, &list[i], ctx)) return ERR_OK;
-        if (pages != NULL) answer_page(pages, f.op, page);
+        if (pages != NULL) api_print_page(pages, f.op, page);
         if (page->cursor.len == 0) return ERR_OK;
         m.cursor = page->cursor;
     }
@@ -158,11 +158,11 @@ static bool list_one(struct cli *c, const struct wire_question_view *v, void *ct
 static enum err list_questions(struct cli *c) {
     static const char *const heads[] = {"JOB", "WAITS FOR", "VOTES", "ROLE", "SINCE", "ASKS"};
     struct out_table t;
-    struct answer answer;
+    struct api_print answer;
     out_table_init(&t, c, 6, heads);
-    answer_begin(&answer, c, "/questions");
+    api_print_begin(&answer, c, "/questions");
     enum err e = each_question(c, list_one, &t, c->json ? &answer : NULL);
-    answer_end(&answer);
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&t);
     else

@@ -1,5 +1,5 @@
 /* verb_demand.c: what waits for a worker; once, or whenever it changes. */
-#include "answer.h"
+#include "api_print.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -43,7 +43,7 @@ static void show(struct cli *c, const struct wire_demands *m) {
     const struct wire_demand_row *rows = m->rows.at;
     struct out_table t;
     if (c->json) {
-        answer_print(c, "/demand", WIRE_DEMANDS, m);
+        api_print_answer(c, "/demand", WIRE_DEMANDS, m);
         return;
     }
     if (m->rows.count == 0) {

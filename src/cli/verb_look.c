@@ -1,7 +1,7 @@
 /* verb_look.c: lists, one thing, one reason, counters. */
 #include <stdio.h>
 
-#include "answer.h"
+#include "api_print.h"
 #include "foreign_states.h"
 #include "out.h"
 #include "verbs.h"
@@ -20,7 +20,7 @@ static enum err check_dialect(struct cli *c) {
 
 /* ---- pages ---- */
 
-/* The cursor is in the object of --json. With jsonl there is no such place, so --cursor asks for a last line with it. */
+/* The cursor is in the object of --json. jsonl has no such place: --cursor asks for a last line with it. */
 static void tell_more(struct cli *c, struct slice cursor) {
     struct out_object o;
     if (c->format == CLI_FORMAT_JSONL && cli_flag(c, "cursor") != NULL) {
@@ -53,22 +53,22 @@ static void translate(struct cli *c, struct wire_listed *page) {
     page->jobs.at = jobs;
 }
 
-struct listing {
-    struct answer answer; /* for programs */
+struct page_listing {
+    struct api_print answer; /* for programs */
     struct out_table table;
     page_fn show;
 };
 
-static void take_page(struct cli *c, struct listing *l, const struct wire_listed *page) {
+static void take_page(struct cli *c, struct page_listing *l, const struct wire_listed *page) {
     struct wire_listed own = *page;
     if (cli_flag(c, "dialect") != NULL && c->json) translate(c, &own);
     if (c->json)
-        answer_page(&l->answer, WIRE_LISTED, &own);
+        api_print_page(&l->answer, WIRE_LISTED, &own);
     else
         l->show(c, &l->table, page);
 }
 
-static enum err each_page(struct cli *c, struct wire_list *m, struct listing *l) {
+static enum err each_page(struct cli *c, struct wire_list *m, struct page_listing *l) {
     uint64_t most = LIMIT_STANDARD;
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
@@ -87,7 +87,7 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct listing *l)
         told |= page->partial;
         if (page->cursor.len == 0) return ERR_OK;
         m->cursor = arena_slice(&c->arena, page->cursor);
-        if (!c->json || !answer_keeps(&l->answer)) client_forget(&c->client);
+        if (!c->json || !api_print_keeps(&l->answer)) client_forget(&c->client);
     }
     if (e == ERR_OK) tell_more(c, m->cursor);
     return e;
@@ -96,8 +96,8 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct listing *l)
 /* `route` is what lists the same by HTTP. */
 static enum err list(struct cli *c, const char *route, struct wire_list *m, uint32_t columns, const char *const *heads,
                      page_fn show) {
-    struct listing l = {.show = show};
-    answer_begin(&l.answer, c, route);
+    struct page_listing l = {.show = show};
+    api_print_begin(&l.answer, c, route);
     out_table_init(&l.table, c, columns, heads);
     enum err e = each_page(c, m, &l);
     if (e == ERR_OK && !c->json)
@@ -105,7 +105,7 @@ static enum err list(struct cli *c, const char *route, struct wire_list *m, uint
     else
         vec_fini(&l.table.cells);
     if (e == ERR_OK)
-        answer_end(&l.answer);
+        api_print_end(&l.answer);
     else
         vec_fini(&l.answer.parts);
     return e;
@@ -352,17 +352,17 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
 /* A job is shown in full; of a flow the jobs follow, in as many frames as it takes. */
 enum err verb_show(struct cli *c) {
     struct client_frame f;
-    struct answer answer;
+    struct api_print answer;
     struct wire_get m = {.target = slice_str(c->args[0]), .details = true};
     bool is_job = strchr(c->args[0], '/') != NULL;
-    answer_begin(&answer, c, is_job ? "/jobs/{flow}/{job}" : "/flows/{flow}");
+    api_print_begin(&answer, c, is_job ? "/jobs/{flow}/{job}" : "/flows/{flow}");
     enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
     for (bool first = true; e == ERR_OK; first = false) {
         const struct wire_got *got = f.message;
         const struct wire_job_view *jobs = got->jobs.at;
         bool more = f.flags & FRAME_MORE;
         if (c->json) {
-            answer_page(&answer, WIRE_GOT, got);
+            api_print_page(&answer, WIRE_GOT, got);
         } else if (is_job) {
             if (got->jobs.count > 0) show_job(c, &jobs[0]);
         } else {
@@ -372,7 +372,7 @@ enum err verb_show(struct cli *c) {
         if (!more) break;
         e = client_answer(&c->client, f.request, &f, c->why);
     }
-    answer_end(&answer);
+    api_print_end(&answer);
     return e;
 }
 
@@ -383,7 +383,7 @@ enum err verb_why(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_reason *r = f.message;
     if (c->json) {
-        answer_print(c, "/jobs/{flow}/{job}/why", WIRE_REASON, r);
+        api_print_answer(c, "/jobs/{flow}/{job}/why", WIRE_REASON, r);
         return ERR_OK;
     }
     state_line(c, r->job, r->state, r->code);
@@ -408,7 +408,7 @@ enum err verb_stats(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_stats *s = f.message;
     const struct wire_amount *numbers = s->numbers.at;
-    if (c->json) answer_print(c, "/stats", WIRE_NUMBERS, s);
+    if (c->json) api_print_answer(c, "/stats", WIRE_NUMBERS, s);
     for (uint32_t i = 0; i < s->numbers.count && !c->json; i++)
         printf("%-28.*s %llu\n", SLICE_FMT(numbers[i].name), (unsigned long long)numbers[i].amount);
     return ERR_OK;

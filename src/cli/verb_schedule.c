@@ -1,7 +1,7 @@
 /* verb_schedule.c: flows that are made again and again. */
 #include <stdio.h>
 
-#include "answer.h"
+#include "api_print.h"
 #include "out.h"
 #include "spec.h"
 #include "spec_value.h"
@@ -78,7 +78,7 @@ enum err verb_schedule_add(struct cli *c) {
     if (e == ERR_OK) e = look(c, m.name, 3, &got);
     if (e != ERR_OK) return e;
     if (c->json) {
-        answer_print(c, "PUT /schedules/{name}", WIRE_ACCEPTED, f.message);
+        api_print_answer(c, "PUT /schedules/{name}", WIRE_ACCEPTED, f.message);
         return ERR_OK;
     }
     const struct wire_schedule_view *v = got->schedules.at;
@@ -104,11 +104,11 @@ static void show(struct cli *c, struct out_table *t, const struct wire_schedule_
 enum err verb_schedule_ls(struct cli *c) {
     static const char *const heads[] = {"SCHEDULE", "WHEN", "NEXT", "STATE", "FIRED", "LEFT OUT", "LAST FLOW"};
     struct out_table t;
-    struct answer answer;
+    struct api_print answer;
     struct wire_schedule_ls m = {0};
     enum err e;
     out_table_init(&t, c, 7, heads);
-    answer_begin(&answer, c, "/schedules");
+    api_print_begin(&answer, c, "/schedules");
     do {
         struct client_frame f;
         e = client_ask(&c->client, WIRE_SCHEDULE_LS, &m, &f, c->why);
@@ -116,10 +116,10 @@ enum err verb_schedule_ls(struct cli *c) {
         const struct wire_schedule_list *page = f.message;
         const struct wire_schedule_view *list = page->schedules.at;
         for (uint32_t i = 0; i < page->schedules.count && !c->json; i++) show(c, &t, &list[i]);
-        if (c->json) answer_page(&answer, f.op, page);
+        if (c->json) api_print_page(&answer, f.op, page);
         m.cursor = page->cursor;
     } while (m.cursor.len > 0);
-    answer_end(&answer);
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&t);
     else
@@ -134,7 +134,7 @@ enum err verb_schedule_next(struct cli *c) {
     if (e == ERR_OK) e = look(c, slice_str(c->args[0]), (uint32_t)count, &got);
     if (e != ERR_OK) return e;
     if (c->json)
-        answer_print(c, "/schedules", WIRE_SCHEDULE_LIST, got);
+        api_print_answer(c, "/schedules", WIRE_SCHEDULE_LIST, got);
     else
         say_slots(c, got->schedules.at, "");
     return ERR_OK;
@@ -148,7 +148,7 @@ static enum err change(struct cli *c, struct wire_schedule_change *m, const char
     enum err e = client_ask(&c->client, WIRE_SCHEDULE_CHANGE, m, &f, c->why);
     if (e != ERR_OK) return e;
     if (c->json)
-        answer_print(c, "DELETE /schedules/{name}", WIRE_ACCEPTED, f.message);
+        api_print_answer(c, "DELETE /schedules/{name}", WIRE_ACCEPTED, f.message);
     else
         printf("%s %s\n", c->args[0], said);
     return ERR_OK;

@@ -1,7 +1,7 @@
 /* verb_service.c: looking at services, and telling them what to do. */
 #include <stdio.h>
 
-#include "answer.h"
+#include "api_print.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -10,7 +10,7 @@
 typedef bool (*each_fn)(void *ctx, const struct wire_service_view *v); /* false: that is enough */
 
 /* `pages` gets each page as it came; NULL = nobody wants them. */
-static enum err each_service(struct cli *c, each_fn each, void *ctx, struct answer *pages) {
+static enum err each_service(struct cli *c, each_fn each, void *ctx, struct api_print *pages) {
     struct wire_page m = {0};
     for (bool more = true; more;) {
         struct client_frame f;
@@ -21,7 +21,7 @@ static enum err each_service(struct cli *c, each_fn each, void *ctx, struct answ
         more = page->cursor.len > 0;
         for (uint32_t i = 0; i < page->services.count; i++)
             if (!each(ctx, &list[i])) return ERR_OK;
-        if (pages != NULL) answer_page(pages, f.op, page);
+        if (pages != NULL) api_print_page(pages, f.op, page);
         m.cursor = page->cursor;
     }
     return ERR_OK;
@@ -72,7 +72,7 @@ static enum out_colour colour_of(const struct wire_service_view *v) {
 
 void service_line(struct cli *c, const struct wire_service_view *v) {
     if (c->json) {
-        answer_line(c, &wire_service_view_desc, v);
+        api_print_line(c, &wire_service_view_desc, v);
         return;
     }
     printf("%s", out_paint(c, OUT_BOLD));
@@ -135,12 +135,12 @@ static enum err show_one(struct cli *c) {
 enum err verb_services(struct cli *c) {
     static const char *const heads[] = {"SERVICE", "STATE", "SINCE", "PORT", "WORKER", "RESTARTS", "VERSION", "WHY"};
     struct service_listing l = {.c = c};
-    struct answer answer;
+    struct api_print answer;
     if (c->arg_count == 1) return show_one(c);
     out_table_init(&l.t, c, 8, heads);
-    answer_begin(&answer, c, "/services");
+    api_print_begin(&answer, c, "/services");
     enum err e = each_service(c, list_one, &l, c->json ? &answer : NULL);
-    answer_end(&answer);
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&l.t);
     else

@@ -1,7 +1,7 @@
 /* verb_store.c: the shared store of keys, and tokens. */
 #include <stdio.h>
 
-#include "answer.h"
+#include "api_print.h"
 #include "out.h"
 #include "spec_value.h"
 #include "verbs.h"
@@ -34,10 +34,10 @@ static struct tlv_list arg_keys(struct cli *c, int from) {
 }
 
 static enum err print_members(struct cli *c, struct wire_kv_get *m) {
-    struct answer answer;
+    struct api_print answer;
     enum err e;
     m->members = true;
-    answer_begin(&answer, c, "/store");
+    api_print_begin(&answer, c, "/store");
     do {
         struct client_frame f;
         e = client_ask(&c->client, WIRE_KV_GET, m, &f, c->why);
@@ -45,12 +45,12 @@ static enum err print_members(struct cli *c, struct wire_kv_get *m) {
         const struct wire_kv_items *got = f.message;
         struct wire_kv_items only = {.members = got->members};
         if (c->json)
-            answer_page(&answer, f.op, got);
+            api_print_page(&answer, f.op, got);
         else
             print_items(&only, false);
         m->after = got->after;
     } while (m->after.len > 0);
-    answer_end(&answer);
+    api_print_end(&answer);
     return e;
 }
 
@@ -64,7 +64,7 @@ enum err verb_kv_get(struct cli *c) {
     if (c->arg_count == 1 && got->items.count == 1 && slice_eq(items[0].kind, SLICE("set")))
         return print_members(c, &m);
     if (c->json)
-        answer_print(c, "/store", f.op, got);
+        api_print_answer(c, "/store", f.op, got);
     else
         print_items(got, c->arg_count > 1);
     if (got->items.count < (uint32_t)c->arg_count)
@@ -75,12 +75,12 @@ enum err verb_kv_get(struct cli *c) {
 
 enum err verb_kv_ls(struct cli *c) {
     uint64_t most = 50;
-    struct answer answer;
+    struct api_print answer;
     struct wire_kv_get m = {.flow = cli_flag_text(c, "flow")};
     if (c->arg_count > 0) m.prefix = slice_str(c->args[0]);
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
-    answer_begin(&answer, c, "/store");
+    api_print_begin(&answer, c, "/store");
     while (e == ERR_OK && most > 0) {
         struct client_frame f;
         m.most = most > 1000 ? 1000 : (uint32_t)most;
@@ -88,14 +88,14 @@ enum err verb_kv_ls(struct cli *c) {
         if (e != ERR_OK) break;
         const struct wire_kv_items *got = f.message;
         if (c->json)
-            answer_page(&answer, f.op, got);
+            api_print_page(&answer, f.op, got);
         else
             print_items(got, true);
         most -= got->items.count < most ? got->items.count : most;
         if (got->after.len == 0) break;
         m.after = got->after;
     }
-    answer_end(&answer);
+    api_print_end(&answer);
     return e;
 }
 
@@ -151,7 +151,7 @@ enum err verb_kv_change(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_kv_changed *got = f.message;
     if (c->json)
-        answer_print(c, "POST /store", WIRE_KV_CHANGED, got);
+        api_print_answer(c, "POST /store", WIRE_KV_CHANGED, got);
     else if (m.op == WIRE_KV_SET)
         printf("version %llu\n", (unsigned long long)got->version);
     else
@@ -176,7 +176,7 @@ enum err verb_kv_watch(struct cli *c) {
         if (f.op == WIRE_KV_EVENT && (v->key.len > 0 || v->gap)) {
             most--;
             if (c->json)
-                answer_line(c, &wire_kv_event_desc, v);
+                api_print_line(c, &wire_kv_event_desc, v);
             else if (v->gap)
                 printf("(some changes were left out)\n");
             else
@@ -210,7 +210,7 @@ enum err verb_token_new(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_token_given *got = f.message;
     if (c->json)
-        answer_print(c, "POST /tokens", WIRE_TOKEN_GIVEN, got);
+        api_print_answer(c, "POST /tokens", WIRE_TOKEN_GIVEN, got);
     else
         printf("%.*s\n", SLICE_FMT(got->token));
     if (!c->json && c->is_terminal) fprintf(stderr, "(id %.*s; it is not shown again)\n", SLICE_FMT(got->id));
@@ -228,7 +228,7 @@ enum err verb_token_ls(struct cli *c) {
     const struct wire_token_list *got = f.message;
     const struct wire_token_view *list = got->tokens.at;
     if (c->json) {
-        answer_print(c, "/tokens", f.op, got);
+        api_print_answer(c, "/tokens", f.op, got);
         return ERR_OK;
     }
     out_table_init(&t, c, 6, heads);
@@ -263,7 +263,7 @@ enum err verb_token_revoke(struct cli *c) {
             return cli_refuse(c, client_err(list[i].code), "%.*s: %.*s", SLICE_FMT(list[i].target),
                               SLICE_FMT(list[i].message));
     if (c->json)
-        answer_print(c, got->results.count == 1 ? "DELETE /tokens/{id}" : "POST /dead/retry", WIRE_ACCEPTED, got);
+        api_print_answer(c, got->results.count == 1 ? "DELETE /tokens/{id}" : "POST /dead/retry", WIRE_ACCEPTED, got);
     else
         printf("%d revoked\n", c->arg_count);
     return ERR_OK;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "answer.h"
+#include "api_print.h"
 #include "limit.h"
 #include "out.h"
 #include "spec.h"
@@ -301,7 +301,7 @@ enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent
 void flow_sent_print(struct cli *c, const struct flow_sent *sent) {
     struct wire_submitted_flow flow = sent->flow;
     struct wire_submitted m = {.lsn = sent->lsn, .flows = {&flow, 1}};
-    answer_print(c, "POST /flows", WIRE_SUBMITTED, &m);
+    api_print_answer(c, "POST /flows", WIRE_SUBMITTED, &m);
 }
 
 enum err verb_submit(struct cli *c) {

@@ -1,5 +1,5 @@
-/* format_test.c: what verbs print for programs. --json is the body that HTTP answers for the same request, byte for byte;
- * the other forms of -o say the same things. */
+/* format_test.c: what verbs print for programs. --json is the body that HTTP answers for the same request, byte for
+ * byte; the other forms of -o say the same things. */
 #include "test.h"
 
 #include <ctype.h>

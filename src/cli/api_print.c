@@ -1,15 +1,15 @@
-/* answer.c: see answer.h. */
-#include "answer.h"
+/* api_print.c: see api_print.h. */
+#include "api_print.h"
 
 #include <stdio.h>
 
-#include "answer_yaml.h"
 #include "hex.h"
 #include "limit.h"
 #include "out.h"
 #include "panic.h"
+#include "yaml_print.h"
 
-#define ANSWER_BYTES_MAX ((size_t)1 << 30)
+#define PRINT_BYTES_MAX ((size_t)1 << 30)
 
 /* ---- the route ---- */
 
@@ -39,10 +39,10 @@ static void print_line(const struct buf *b) {
     fputc('\n', stdout);
 }
 
-void answer_put(struct json *to, const struct tlv_desc *desc, const void *message) {
+void api_print_put(struct json *to, const struct tlv_desc *desc, const void *message) {
     struct arena arena;
     struct limits limits;
-    arena_init(&arena, 65536, ANSWER_BYTES_MAX);
+    arena_init(&arena, 65536, PRINT_BYTES_MAX);
     limits_default(&limits);
     json_object(to);
     wire_json_put(&(struct wire_json_out){to, &arena, &limits}, desc, &message, 1, NULL);
@@ -53,26 +53,26 @@ void answer_put(struct json *to, const struct tlv_desc *desc, const void *messag
 static void print_object(const struct tlv_desc *desc, const void *message) {
     struct buf out;
     struct json json;
-    buf_init(&out, ANSWER_BYTES_MAX);
+    buf_init(&out, PRINT_BYTES_MAX);
     json_init(&json, &out);
-    answer_put(&json, desc, message);
+    api_print_put(&json, desc, message);
     print_line(&out);
     buf_fini(&out);
 }
 
-static void print_whole(struct answer *a) {
+static void print_whole(struct api_print *a) {
     struct buf out;
     struct json json;
     struct limits limits;
     struct arena *arena = &a->cli->arena;
-    buf_init(&out, ANSWER_BYTES_MAX);
+    buf_init(&out, PRINT_BYTES_MAX);
     json_init(&json, &out);
     limits_default(&limits);
     (void)api_answer(a->route, a->op, (const void *const *)a->parts.at, a->parts.count,
                      &(struct wire_json_out){&json, arena, &limits});
     if (a->cli->format != CLI_FORMAT_YAML) {
         print_line(&out);
-    } else if (!answer_yaml(buf_slice(&out), arena)) {
+    } else if (!yaml_print(buf_slice(&out), arena)) {
         fprintf(stderr, "reeve %s: the answer is too large or too deep for YAML: use -o json\n", a->cli->verb->words);
         a->cli->exit_code = err_exit_code(ERR_LIMIT);
     }
@@ -125,7 +125,7 @@ static void print_one(const struct cli *c, const struct tlv_desc *desc, const vo
     if (c->format != CLI_FORMAT_NAME || !print_name(desc, message)) print_object(desc, message);
 }
 
-static void print_items(const struct answer *a, const void *message) {
+static void print_items(const struct api_print *a, const void *message) {
     const struct tlv_desc *desc = wire_info(a->op)->desc;
     const struct tlv_field *field = NULL;
     if (a->route->about != NULL) field = wire_json_field(desc, slice_str(a->route->about));
@@ -141,12 +141,12 @@ static void print_items(const struct answer *a, const void *message) {
 
 /* ---- the answer ---- */
 
-void answer_begin(struct answer *a, struct cli *c, const char *path) {
-    *a = (struct answer){.cli = c, .route = route_of(path)};
+void api_print_begin(struct api_print *a, struct cli *c, const char *path) {
+    *a = (struct api_print){.cli = c, .route = route_of(path)};
     vec_init(&a->parts, sizeof(const void *));
 }
 
-bool answer_keeps(const struct answer *a) {
+bool api_print_keeps(const struct api_print *a) {
     return a->cli->format == CLI_FORMAT_JSON || a->cli->format == CLI_FORMAT_YAML;
 }
 
@@ -159,11 +159,11 @@ static void forget_cursor(const struct tlv_desc *desc, void *message) {
     }
 }
 
-void answer_page(struct answer *a, uint8_t op, const void *message) {
+void api_print_page(struct api_print *a, uint8_t op, const void *message) {
     const struct tlv_desc *desc = wire_info(op)->desc;
     REQUIRE(a->op == 0 || a->op == op);
     a->op = op;
-    if (!answer_keeps(a)) {
+    if (!api_print_keeps(a)) {
         print_items(a, message);
         return;
     }
@@ -173,18 +173,18 @@ void answer_page(struct answer *a, uint8_t op, const void *message) {
     *(void **)vec_push(&a->parts) = own;
 }
 
-void answer_end(struct answer *a) {
+void api_print_end(struct api_print *a) {
     if (a->parts.count > 0) print_whole(a);
     vec_fini(&a->parts);
 }
 
-void answer_print(struct cli *c, const char *path, uint8_t op, const void *message) {
-    struct answer a;
-    answer_begin(&a, c, path);
-    answer_page(&a, op, message);
-    answer_end(&a);
+void api_print_answer(struct cli *c, const char *path, uint8_t op, const void *message) {
+    struct api_print a;
+    api_print_begin(&a, c, path);
+    api_print_page(&a, op, message);
+    api_print_end(&a);
 }
 
-void answer_line(struct cli *c, const struct tlv_desc *desc, const void *message) {
+void api_print_line(struct cli *c, const struct tlv_desc *desc, const void *message) {
     print_one(c, desc, message);
 }

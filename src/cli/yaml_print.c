@@ -1,6 +1,6 @@
-/* answer_yaml.c: see answer_yaml.h. The JSON is read token by token and each becomes an event of libyaml's emitter,
+/* yaml_print.c: see yaml_print.h. The JSON is read token by token and each becomes an event of libyaml's emitter,
  * which breaks lines and escapes. Text that YAML could take for something else (a number, `yes`) is quoted. */
-#include "answer_yaml.h"
+#include "yaml_print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void put_token(yaml_emitter_t *to, const struct json_token *t) {
     }
 }
 
-bool answer_yaml(struct slice json, struct arena *arena) {
+bool yaml_print(struct slice json, struct arena *arena) {
     yaml_emitter_t to;
     yaml_event_t event;
     struct json_read in;

@@ -1,4 +1,4 @@
-/* answer.h: what the server answered, as -o asks for it. --json is the body that HTTP has for the same request, byte
+/* api_print.h: what the server answered, as -o asks for it. --json is the body that HTTP has for the same request, byte
  * for byte: api_answer writes both, by the row of the route in its table. The other forms are made from the same
  * messages:
  *
@@ -9,16 +9,16 @@
  *
  * A list that comes in pages:
  *
- *     answer_begin(&a, c, "/flows");
- *     answer_page(&a, f.op, f.message) for each; client_forget only if !answer_keeps(&a)
- *     answer_end(&a); */
-#ifndef REEVE_ANSWER_H
-#define REEVE_ANSWER_H
+ *     api_print_begin(&a, c, "/flows");
+ *     api_print_page(&a, f.op, f.message) for each; client_forget only if !api_print_keeps(&a)
+ *     api_print_end(&a); */
+#ifndef REEVE_API_PRINT_H
+#define REEVE_API_PRINT_H
 
 #include "api.h"
 #include "cli.h"
 
-struct answer {
+struct api_print {
     struct cli *cli;
     const struct api_route *route;
     uint8_t op;
@@ -26,15 +26,15 @@ struct answer {
 };
 
 /* `path` is that of the route in api.c, after its method if that is not GET: "POST /flows". */
-void answer_begin(struct answer *a, struct cli *c, const char *path);
-void answer_page(struct answer *a, uint8_t op, const void *message);
-bool answer_keeps(const struct answer *a); /* messages must stay until answer_end */
-void answer_end(struct answer *a);         /* prints what has not been printed */
+void api_print_begin(struct api_print *a, struct cli *c, const char *path);
+void api_print_page(struct api_print *a, uint8_t op, const void *message);
+bool api_print_keeps(const struct api_print *a); /* messages must stay until api_print_end */
+void api_print_end(struct api_print *a);         /* prints what has not been printed */
 /* All of it, for an answer of one message. */
-void answer_print(struct cli *c, const char *path, uint8_t op, const void *message);
+void api_print_answer(struct cli *c, const char *path, uint8_t op, const void *message);
 /* The object of one message, as it stands in a list of HTTP. */
-void answer_put(struct json *to, const struct tlv_desc *desc, const void *message);
+void api_print_put(struct json *to, const struct tlv_desc *desc, const void *message);
 /* The same as a line: of a stream, which is no answer as a whole. */
-void answer_line(struct cli *c, const struct tlv_desc *desc, const void *message);
+void api_print_line(struct cli *c, const struct tlv_desc *desc, const void *message);
 
 #endif
