@@ -20,14 +20,14 @@ struct sample { /* all members are uint64_t, or arrays of it */
     struct state_counts counts;
     uint64_t tally[TALLY_COUNT];
     uint64_t blocks[BLOCK_COUNT];
-    uint64_t lsn, epoch, reopens;
+    uint64_t lsn, epoch;
     uint64_t clock_apart_s, clock_steps;
     uint64_t workers_attached, slots, slots_used, queued, sagas_open, ended_badly;
     uint64_t connections, calls, requests, busy;
     uint64_t syncs, sync[SYNC_SLOTS];
     uint64_t answers[ANSWER_CLASS_COUNT];
     uint64_t logins, logins_failed, http_limited;
-    uint64_t followers, dropped_events;
+    uint64_t followers, dropped_events, reopens;
     uint64_t blob_bytes, blobs_swept, log_bytes;
     uint64_t history_flows, history_bytes, history_lsn, history_lag, history_rebuilding;
     uint64_t recovery_records, recovery_adopted, recovery_again, recovery_lost;
@@ -54,8 +54,8 @@ struct metric {
     const char *of;    /* the name elsewhere of this metric of ours; NULL = it is ours */
     const char *label; /* of a family: its only label */
     const char *(*word)(uint32_t i);
-    uint32_t first, count;  /* of a family: members of the array */
-    bool sparse;            /* of a family: members that are 0 are left out of the stats */
+    uint32_t first, count; /* of a family: members of the array */
+    bool sparse;           /* of a family: members that are 0 are left out of the stats */
     const uint32_t *bounds; /* of a histogram */
     uint32_t bound_count;
     uint32_t per_second; /* how many of its units a second has */
