@@ -27,7 +27,7 @@
     X(WIRE_LIST,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_LIST,    0,                    req_list)            \
     X(WIRE_WHY,              CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_why)             \
     X(WIRE_WAIT,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    event_ring_wait)           \
-    X(WIRE_SUBSCRIBE,        CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    event_ring_subscribe)      \
+    X(WIRE_SUBSCRIBE,        CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    subscribers_add_live)  \
     X(WIRE_LOGS,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    stream_logs)         \
     X(WIRE_STATS,            CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_stats)           \
     X(WIRE_BLOB_BEGIN,       CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_begin)   \
