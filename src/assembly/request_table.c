@@ -1,14 +1,14 @@
 /* request_table.c: the table of request_table.h as data. */
 #include "request_table.h"
 
-#include "callback.h"
+#include "callback_token.h"
 #include "demand.h"
 #include "event_ring.h"
 #include "flow_events.h"
 #include "playground.h"
 #include "route.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 #include "subscribers.h"
 
 static const struct request_row rows[256] = {

@@ -17,7 +17,7 @@
 #include "panic.h"
 #include "resp_session.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 #include "subscribers.h"
 #include "titan_session.h"
 

@@ -9,7 +9,7 @@
 #include "blob.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 #include "titan_files.h"
 #include "titan_flow.h"
 #include "titan_gates.h"

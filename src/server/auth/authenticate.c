@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "callback.h"
+#include "callback_token.h"
 #include "job_token.h"
 
 /* A certificate vouches for workers only; whoever else shows one needs a token all the same. */

@@ -6,7 +6,7 @@
 #include "requests.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 #include "view_store.h"
 
 #define UPLOADS_MAX 4000u

@@ -1,7 +1,7 @@
 /* external_step.c: see external_step.h. */
 #include "external_step.h"
 
-#include "callback.h"
+#include "callback_token.h"
 #include "expr.h"
 
 #define REASON_MAX 1000u

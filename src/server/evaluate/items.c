@@ -3,7 +3,7 @@
 
 #include "blob.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 #define KEPT_BYTES_MAX ((uint64_t)64 << 20)
 #define ITEMS_BYTES_MAX ((size_t)256 << 20) /* what json_bytes_max may be at most */

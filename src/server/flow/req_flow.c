@@ -12,7 +12,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 #include "target.h"
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {

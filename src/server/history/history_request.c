@@ -11,7 +11,7 @@
 #include "server_view.h"
 #include "session.h"
 #include "state_view.h"
-#include "stream.h"
+#include "transfers.h"
 #include "target.h"
 
 #define WAITS_MAX 1000u

@@ -9,7 +9,7 @@
 #include "job_token.h"
 #include "panic.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)

@@ -3,7 +3,7 @@
 
 #include "blob.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 #define NO_SPACE_RETRY_MS 1000
 

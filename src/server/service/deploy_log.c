@@ -2,7 +2,7 @@
 #include "deploy_log.h"
 
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 struct deployed { /* a version, and the job that deploys it */
     flow_id version;

@@ -7,7 +7,7 @@
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 #include "view_demand.h"
 
 #define WATCHERS_MAX 256u     /* a look costs each of them the number of classes times that of workers */

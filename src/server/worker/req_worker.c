@@ -9,7 +9,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 
 extern const uint8_t ends_slot;
 

@@ -1,7 +1,7 @@
-/* stream.h: blobs and logs over the wire: uploads, downloads that go on as the peer takes them, logs that are followed,
- * and what workers wrote on its way to being durable. */
-#ifndef REEVE_STREAM_H
-#define REEVE_STREAM_H
+/* transfers.h: blobs and logs over the wire: uploads, downloads that go on as the peer takes them, logs that are
+ * followed, and what workers wrote on its way to being durable. */
+#ifndef REEVE_TRANSFERS_H
+#define REEVE_TRANSFERS_H
 
 #include "blob.h"
 #include "ids.h"

@@ -1,5 +1,5 @@
-/* callback.c: see callback.h. */
-#include "callback.h"
+/* callback_token.c: see callback_token.h. */
+#include "callback_token.h"
 
 #include <stdio.h>
 

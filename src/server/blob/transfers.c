@@ -1,8 +1,8 @@
-/* stream.c: blobs and logs that are read, and logs of workers. See stream.h; uploads are in upload.c.
+/* transfers.c: blobs and logs that are read, and logs of workers. See transfers.h; uploads are in upload.c.
  *
  * Reading is done on the loop, a piece at a time, and only while the peer keeps up: what is sent and not taken is
  * bounded per connection. */
-#include "stream.h"
+#include "transfers.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
-/* callback.h: tokens by which someone outside, who needs no other right here, says that an external job is over. Such
- * a token names the job, what was begun (an attempt, or the question that the job stands before) and when it expires,
- * and proves that by hmac_token.h. So it is of no use for another job, nor for another attempt of the same one, and
- * none is left when the job is over: the first word ends it. */
-#ifndef REEVE_CALLBACK_H
-#define REEVE_CALLBACK_H
+/* callback_token.h: tokens by which someone outside, who needs no other right here, says that an external job is over.
+ * Such a token names the job, what was begun (an attempt, or the question that the job stands before) and when it
+ * expires, and proves that by hmac_token.h. So it is of no use for another job, nor for another attempt of the same
+ * one, and none is left when the job is over: the first word ends it (req_complete.c). */
+#ifndef REEVE_CALLBACK_TOKEN_H
+#define REEVE_CALLBACK_TOKEN_H
 
 #include "server_impl.h"
 
