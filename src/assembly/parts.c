@@ -25,7 +25,7 @@
     X(orion)           \
     X(flow_events)     \
     X(demands)         \
-    X(streams)         \
+    X(transfers)       \
     X(web)             \
     X(titan)           \
     X(items)           \
@@ -44,7 +44,7 @@ enum part_slot {
 #define X(name) SLOT_##name,
     PART_TABLE(X)
 #undef X
-    SLOT_COUNT
+        SLOT_COUNT
 };
 _Static_assert(SLOT_COUNT <= PARTS_MAX, "a bit for each part");
 

@@ -18,29 +18,13 @@ struct callback {
     int64_t expires_ms;
 };
 
-struct callback_word { /* what is said */
-    bool failed;
-    struct slice output; /* JSON; not with a failure */
-    struct slice reason;
-};
-
-void callback_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]);
+void callback_token_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]);
 /* Where a token can be sent by HTTP; empty when nobody has said where this server is reached. */
-void callback_url(const struct server *s, const char *token, char ret[CALLBACK_URL_BYTES]);
-bool callback_is_one(struct slice text); /* by its looks */
+void callback_token_url(const struct server *s, const char *token, char ret[CALLBACK_URL_BYTES]);
+bool callback_token_is_one(struct slice text); /* by its looks */
 /* Whoever comes with it and nothing else: may say how the job is, and no more. */
-CHECKED enum err callback_caller(struct server *s, struct slice token, struct caller *ret, struct why *why);
+CHECKED enum err callback_token_caller(struct server *s, struct slice token, struct caller *ret, struct why *why);
 /* ERR_UNAUTHENTICATED: forged, or expired. Whether the job still waits is the engine's to say. */
-CHECKED enum err callback_check(struct server *s, struct slice token, struct callback *ret, struct why *why);
-/* The command that a word becomes; its answer is that of the engine. */
-CHECKED enum err callback_command(struct server *s, struct slice token, const struct callback_word *word,
-                                  struct command *ret, struct why *why);
-/* The same for someone with the right to do so, without a token. */
-CHECKED enum err callback_about(struct server *s, const struct job_view *job, const struct callback_word *word,
-                                struct command *ret, struct why *why);
-
-/* Requests: route.c. */
-void req_callback(struct server *s, struct request *r);
-void req_complete(struct server *s, struct request *r);
+CHECKED enum err callback_token_check(struct server *s, struct slice token, struct callback *ret, struct why *why);
 
 #endif

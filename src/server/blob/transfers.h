@@ -14,47 +14,33 @@
 
 struct wire_attempt;
 
-struct log_mark { /* of a worker's session: taken, not yet acknowledged */
-    struct log_key key;
-    uint64_t offset, ticket;
-};
-
-struct streams {
+struct transfers {
     struct pool uploads; /* struct upload */
     struct map upload_by_number;
     uint64_t upload_last;
-    struct vec ending;   /* uint32_t: uploads that are whole and not yet durable */
-    struct vec readers;  /* struct stream */
-    uint32_t pump_at;    /* which of them goes on first */
-    bool behind;         /* the last pass had no time for all of them */
+    struct vec ending;    /* uint32_t: uploads that are whole and not yet durable */
+    struct vec downloads; /* struct download */
+    uint32_t pump_at;     /* which of them goes on first */
+    bool behind;          /* the last pass had no time for all of them */
     struct pack_reader blob_reader, log_reader;
     uint64_t waiting_bytes, flying_bytes; /* of logs: not yet handed to the disk, and on the way there */
-    struct vec deployed; /* deploy_log.h */
-    bool paused;         /* workers are not read: too much waits for the disk */
+    struct vec deployed;                  /* deploy_log.h */
+    bool paused;                          /* workers are not read: too much waits for the disk */
 };
 
-extern const uint8_t streams_slot;
+extern const uint8_t transfers_slot;
 
-static inline struct streams *streams_of(const struct server *s) {
-    return shard_part(server_shard(s), streams_slot);
+static inline struct transfers *transfers_of(const struct server *s) {
+    return shard_part(server_shard(s), transfers_slot);
 }
 
-void streams_handed_over(struct server *s); /* what waited is on its way to the disk */
+void transfers_handed_over(struct server *s); /* what waited is on its way to the disk */
 
-struct slice stream_tenant(const struct session *n); /* whose blobs */
-void stream_blob_begin(struct server *s, struct request *r);
-void stream_blob_part(struct server *s, struct request *r);
-void stream_blob_end(struct server *s, struct request *r);
-void stream_blob_put(struct server *s, struct request *r);
-void stream_blob_get(struct server *s, struct request *r);
-void stream_blob_ls(struct server *s, struct request *r);
-void stream_logs(struct server *s, struct request *r);
-void stream_log(struct server *s, struct request *r); /* from a worker */
-bool stream_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a);
+bool transfer_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a);
 /* Notes how far a log is, for the next acknowledgement; acknowledges what is durable by now. */
-void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log);
-void stream_log_ack(struct server *s, struct session *n);
+void transfer_log_mark(struct session *n, const struct log_key *key, const struct log_state *log);
+void transfer_log_ack(struct server *s, struct session *n);
 /* The log of an attempt whose job has left memory, as the request says. */
-void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt);
+void transfer_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt);
 
 #endif

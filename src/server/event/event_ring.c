@@ -156,7 +156,7 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     return true;
 }
 
-void event_ring_wait(struct server *s, struct request *r) {
+HANDLER(event_ring_wait) {
     const struct wire_wait *m = r->message;
     struct event_ring *f = event_ring_of(s);
     struct wait_plan p = {0};

@@ -30,6 +30,4 @@ static inline struct event_ring *event_ring_of(const struct server *s) {
     return shard_part(server_shard(s), event_ring_slot);
 }
 
-void event_ring_wait(struct server *s, struct request *r);
-
 #endif

@@ -269,11 +269,12 @@ static void add(struct server *s, struct request *r, const struct wire_follow *m
     part_wake(server_shard(s), subscribers_slot);
 }
 
-void subscribers_add(struct server *s, struct request *r) {
+HANDLER(subscribers_add) {
     add(s, r, r->message, false);
 }
 
-void subscribers_add_live(struct server *s, struct request *r) {
+/* SUBSCRIBE of clients of earlier versions. */
+HANDLER(subscribers_add_live) {
     const struct wire_subscribe *m = r->message;
     struct wire_follow as_follow = {.targets = m->targets, .state_first = m->state_first && m->targets.count > 0};
     char since[POSITION_TEXT_BYTES];

@@ -61,9 +61,6 @@ static inline struct subscribers *subscribers_of(const struct server *s) {
     return shard_part(server_shard(s), subscribers_slot);
 }
 
-void subscribers_add(struct server *s, struct request *r);      /* WIRE_FOLLOW */
-void subscribers_add_live(struct server *s, struct request *r); /* WIRE_SUBSCRIBE, for clients of earlier versions */
-
 /* ---- for backfill.c ---- */
 
 bool subscribers_may_send(struct server *s, const struct subscriber *f); /* it takes what it is sent */
