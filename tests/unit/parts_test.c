@@ -16,7 +16,7 @@ static const char *const order[] = {
     "store_watch",     "sessions",
     "subscribers",     "orion",
     "flow_events",     "demands",
-    "transfers",         "web",
+    "transfers",       "web",
     "titan",           "items",
     "assign",          "ends",
     "audit",           "launch",
