@@ -21,7 +21,7 @@ for document in "${documents[@]}"; do
     done < <(grep -oP '`\K[a-z0-9]+(_[a-z0-9]+){3,}(?=`)' "$document" | sort -u || true)
     while IFS= read -r pair; do
         [[ $pair == "file.c: function" ]] && continue # any
-        find src sim -name "${pair%%: *}" -exec grep -qE "^[a-z].*\b${pair#*: }\(" {} + ||
+        find src sim -name "${pair%%: *}" -exec grep -qE "^[a-z].*\b${pair#*: }\(|^HANDLER\(${pair#*: }\)" {} + ||
             dead+="# $document: $pair"$'\n'
     done < <(grep -oP '`\K[a-z_0-9]+\.c: [a-z_0-9]+(?=`)' "$document" | sort -u || true)
 done

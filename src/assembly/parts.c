@@ -28,7 +28,7 @@
     X(orion_stream)    \
     X(flow_events)     \
     X(demands)         \
-    X(streams)         \
+    X(transfers)       \
     X(web)             \
     X(titan)           \
     X(items)           \

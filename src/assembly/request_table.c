@@ -1,15 +1,11 @@
 /* request_table.c: the table of request_table.h as data. */
 #include "request_table.h"
 
-#include "callback.h"
-#include "demand.h"
-#include "event_ring.h"
-#include "flow_events.h"
-#include "playground.h"
 #include "route.h"
-#include "server_impl.h"
-#include "stream.h"
-#include "subscribers.h"
+
+#define X(opcode, roles, names, flags, serve) void serve(struct server *s, struct request *r);
+REQUEST_TABLE(X)
+#undef X
 
 static const struct request_row rows[256] = {
 #define X(opcode, roles, names, flags, serve) [opcode] = {roles, names, flags, serve},

@@ -26,16 +26,16 @@
     X(WIRE_GET,              CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_get)             \
     X(WIRE_LIST,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_LIST,    0,                    req_list)            \
     X(WIRE_WHY,              CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_why)             \
-    X(WIRE_WAIT,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    event_ring_wait)           \
-    X(WIRE_SUBSCRIBE,        CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    event_ring_subscribe)      \
-    X(WIRE_LOGS,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    stream_logs)         \
+    X(WIRE_WAIT,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    event_ring_wait)     \
+    X(WIRE_SUBSCRIBE,        CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    subscribers_add_live) \
+    X(WIRE_LOGS,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_logs)            \
     X(WIRE_STATS,            CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_stats)           \
-    X(WIRE_BLOB_BEGIN,       CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_begin)   \
-    X(WIRE_BLOB_PART,        CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_part)    \
-    X(WIRE_BLOB_END,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_end)     \
-    X(WIRE_BLOB_PUT,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           stream_blob_put)     \
-    X(WIRE_BLOB_GET,         CAN_ALL,                      NAMES_OWN,         0,                    stream_blob_get)     \
-    X(WIRE_BLOB_LS,          CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    stream_blob_ls)      \
+    X(WIRE_BLOB_BEGIN,       CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_begin)      \
+    X(WIRE_BLOB_PART,        CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_part)       \
+    X(WIRE_BLOB_END,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_end)        \
+    X(WIRE_BLOB_PUT,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_put)        \
+    X(WIRE_BLOB_GET,         CAN_ALL,                      NAMES_OWN,         0,                    req_blob_get)        \
+    X(WIRE_BLOB_LS,          CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_blob_ls)         \
     X(WIRE_KV_CHANGE,        CAN_SUBMIT | CAN_OPERATE | CAN_JOB, NAMES_FLOWS, 0,                    req_kv_change)       \
     X(WIRE_KV_GET,           CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_kv_get)          \
     X(WIRE_KV_WATCH,         CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_kv_watch)        \
@@ -55,8 +55,8 @@
     X(WIRE_DRAIN,            CAN_OPERATE | CAN_WORK,       NAMES_WORKER,      0,                    req_drain)           \
     X(WIRE_DEMAND_WATCH,     CAN_LOOK | CAN_WORK | CAN_OPERATE, NAMES_DEMAND, 0,                    demand_watch)        \
     X(WIRE_CALLBACK,         CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_callback)        \
-    X(WIRE_FOLLOW,           CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    subscribers_add)       \
-    X(WIRE_TALE,             CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    flow_events_read)            \
+    X(WIRE_FOLLOW,           CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    subscribers_add)     \
+    X(WIRE_TALE,             CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    flow_events_read)    \
     X(WIRE_ATTACH,           CAN_WORK,                     NAMES_NOTHING,     0,                    req_attach)          \
     X(WIRE_HEARTBEAT,        CAN_WORK,                     NAMES_NOTHING,     REQUEST_NEEDS_ATTACH, req_heartbeat)       \
     X(WIRE_CREDIT,           CAN_WORK,                     NAMES_NOTHING,     REQUEST_NEEDS_ATTACH, req_credit)          \
@@ -64,7 +64,7 @@
     X(WIRE_STARTED,          CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_started)         \
     X(WIRE_PROGRESS,         CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_progress)        \
     X(WIRE_HEALTH,           CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_health)          \
-    X(WIRE_LOG,              CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, stream_log)          \
+    X(WIRE_LOG,              CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_log)             \
     X(WIRE_DONE,             CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_done)            \
     X(WIRE_METRICS,          CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_metrics)         \
     X(WIRE_DEAD_RETRY,       CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \

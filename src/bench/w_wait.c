@@ -58,9 +58,9 @@ enum err wait_submitted(struct lab *l, const struct buf *request, struct why *wh
 }
 
 enum err wait_subscribe(struct client *c, struct why *why) {
-    struct wire_subscribe m = {0};
+    struct wire_follow m = {0};
     uint32_t request = 0;
-    return client_send(c, WIRE_SUBSCRIBE, &m, &request, why);
+    return client_send(c, WIRE_FOLLOW, &m, &request, why);
 }
 
 static bool has_success(const struct wire_events *m) {

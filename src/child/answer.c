@@ -43,6 +43,13 @@ static struct slice small(struct answer *a, struct slice name) {
     return slice_of(copy, name.len);
 }
 
+/* A token of RFC 9110, 5.6.2. */
+static bool is_name(struct slice name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] <= ' ' || name.ptr[i] > '~' || strchr("\"(),/:;<=>?@[\\]{}", name.ptr[i]) != NULL) return false;
+    return name.len > 0;
+}
+
 /* Of one that comes again the values are joined, as a list. */
 static struct slice joined(struct answer *a, struct slice first, struct slice second) {
     uint8_t *both = arena_alloc(&a->arena, first.len + 2 + second.len);
@@ -61,6 +68,7 @@ bool answer_head_line(struct answer *a, struct slice line) {
     if (colon == NULL) return true;
     a->head_bytes += line.len;
     struct slice name = small(a, slice_of(line.ptr, (size_t)(colon - line.ptr)));
+    if (!is_name(name)) return true; /* as JSON two of them could be one key */
     struct slice value = trimmed(slice_of(colon + 1, line.len - name.len - 1));
     uint32_t at = 0;
     while (at < a->header_count && !slice_eq(a->headers[at].name, name)) at++;

@@ -247,12 +247,12 @@ static enum err ask_list(struct follower *w) {
 
 static enum err begin(struct follower *w) {
     struct wire_name name = {w->what->target};
-    struct wire_subscribe events = {.targets = {&name, 1}};
+    struct wire_follow events = {.targets = {&name, 1}};
     struct wire_wait wait = {.targets = {&name, 1}};
     struct cli *c = w->c;
     enum err e = ERR_OK;
     w->phase = LISTING;
-    if (w->what->live) e = client_send(&c->client, WIRE_SUBSCRIBE, &events, &w->events_request, c->why);
+    if (w->what->live) e = client_send(&c->client, WIRE_FOLLOW, &events, &w->events_request, c->why);
     if (e == ERR_OK && w->what->live) e = client_send(&c->client, WIRE_WAIT, &wait, &w->wait_request, c->why);
     return e == ERR_OK ? ask_list(w) : e;
 }

@@ -41,8 +41,8 @@ static void top_fini(struct top *t) {
 /* ---- the server ---- */
 
 static enum err subscribe(struct top *t) {
-    struct wire_subscribe m = {0};
-    return client_send(&t->c->client, WIRE_SUBSCRIBE, &m, &t->events_request, t->c->why);
+    struct wire_follow m = {0};
+    return client_send(&t->c->client, WIRE_FOLLOW, &m, &t->events_request, t->c->why);
 }
 
 static void forget_requests(struct top_view *v) {

@@ -102,14 +102,14 @@ static void draw(struct graph_watch *w) {
 static enum err attach(struct graph_watch *w) {
     struct cli *c = w->c;
     struct wire_name name = {slice_str(c->args[0])};
-    struct wire_subscribe events = {.targets = {&name, 1}, .state_first = true};
+    struct wire_follow events = {.targets = {&name, 1}, .state_first = true};
     struct wire_wait wait = {.targets = {&name, 1}};
     struct wire_stop stop = {.request = w->events_request};
     uint32_t ignored = 0;
     enum err e = ERR_OK;
     if (w->events_request != 0) e = client_send(&c->client, WIRE_STOP, &stop, &ignored, c->why);
     if (e == ERR_OK) e = graph_load(&w->graph, name.name);
-    if (e == ERR_OK) e = client_send(&c->client, WIRE_SUBSCRIBE, &events, &w->events_request, c->why);
+    if (e == ERR_OK) e = client_send(&c->client, WIRE_FOLLOW, &events, &w->events_request, c->why);
     if (e == ERR_OK) e = client_send(&c->client, WIRE_WAIT, &wait, &w->wait_request, c->why);
     w->is_new = w->is_waited = w->is_bad = false;
     w->is_dirty = true;

@@ -188,10 +188,10 @@ static enum err step(struct following *w) {
 static enum err follow(struct following *w) {
     struct cli *c = w->c;
     struct wire_name name = {w->job};
-    struct wire_subscribe m = {.targets = {&name, 1}, .state_first = true};
+    struct wire_follow m = {.targets = {&name, 1}, .state_first = true};
     bool had_output = w->logs_request != 0;
     w->cancel_request = w->logs_request = 0;
-    enum err e = client_send(&c->client, WIRE_SUBSCRIBE, &m, &w->events_request, c->why);
+    enum err e = client_send(&c->client, WIRE_FOLLOW, &m, &w->events_request, c->why);
     if (e == ERR_OK && had_output) e = show_output(w);
     while (e == ERR_OK) {
         struct client_frame f;

@@ -144,12 +144,12 @@ static enum err look(struct waiting *w) {
 static enum err begin(struct waiting *w) {
     struct cli *c = w->c;
     struct wire_wait m = {.targets = w->targets, .any = w->any};
-    struct wire_subscribe s = {.targets = w->targets};
+    struct wire_follow s = {.targets = w->targets};
     enum err e = ERR_OK;
     if (w->until_ms != 0) m.timeout_ms = w->until_ms > now_ms(c) ? w->until_ms - now_ms(c) : 1;
     w->get_request = w->get_next = 0;
     w->dirty = true;
-    if (w->draws) e = client_send(&c->client, WIRE_SUBSCRIBE, &s, &w->events_request, c->why);
+    if (w->draws) e = client_send(&c->client, WIRE_FOLLOW, &s, &w->events_request, c->why);
     if (e == ERR_OK) e = client_send(&c->client, WIRE_WAIT, &m, &w->wait_request, c->why);
     return e;
 }

@@ -10,7 +10,7 @@
 #include "file.h"
 #include "fold.h"
 #include "inspect.h"
-#include "journal_locate.h"
+#include "journal_engine.h"
 #include "oschild.h"
 #include "osclock.h"
 
@@ -59,7 +59,7 @@ static enum err options_parse(int argc, char **argv, struct flags *ret, struct w
 
 static enum err data_open(const struct flags *o, struct journal_located *ret, struct why *why) {
     if (o->data == NULL) return why_set(why, ERR_INVALID, "--data DIR is missing");
-    return journal_locate(o->data, ret, why);
+    return journal_engine_locate(o->data, ret, why);
 }
 
 static enum err verify(const struct flags *o, struct why *why) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "event_replay.h"
-#include "journal_locate.h"
+#include "journal_engine.h"
 #include "oschild.h"
 #include "osreplay.h"
 #include "panic.h"
@@ -84,7 +84,7 @@ int replay_child_run(char **argv) {
                                      .most = (uint32_t)strtoul(argv[6], NULL, 10)};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* of the thread that waits for us, which goes with its process */
     oschild_background();
-    if (journal_locate(argv[2], &journal, &why) != ERR_OK) {
+    if (journal_engine_locate(argv[2], &journal, &why) != ERR_OK) {
         fprintf(stderr, "reeve: events of the past: %s\n", why.text);
         return 1;
     }

@@ -13,9 +13,9 @@
 #include "buf.h"
 #include "console_assets.h"
 #include "engine.h"
-#include "file.h"
 #include "hstore.h"
 #include "inherited_fds.h"
+#include "journal_engine.h"
 #include "json.h"
 #include "launch.h"
 #include "orion_session.h"
@@ -38,7 +38,6 @@
 #include "titan_session.h"
 
 #define DRAIN_MS_MAX 10000
-#define SEGMENT_BYTES_MIN 131072 /* of a batch twice what a record has beside a submit */
 
 struct serve {
     struct settings settings;
@@ -56,7 +55,7 @@ struct serve {
     struct why child_why;
     watch_id child_watch;
     uint32_t archive_days;
-    const char *locator; /* of the journal */
+    const char *locator; /* of the journal; NULL = no other process can read it: no replay, no compaction */
 
     struct inherited_fds handover; /* of `reeve up --playground`; no control = there is none */
     struct kill_switch plug;
@@ -500,37 +499,20 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     return hstore_open(&o, ret, why);
 }
 
-/* The journal of this server: files in the data directory. */
-static enum err journal_open(struct serve *v, struct journal **ret, struct why *why) {
-    struct file_options o;
-    int64_t segment_bytes = setting_number(&v->settings, SETTING_segment_bytes);
-    enum err e = ERR_OK;
-    if (segment_bytes % 4096 != 0)
-        e = why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
-    if (e == ERR_OK && segment_bytes != 0 && segment_bytes < SEGMENT_BYTES_MIN)
-        e = why_set(why, ERR_INVALID, "segment_bytes: %lld is less than %d", (long long)segment_bytes,
-                    SEGMENT_BYTES_MIN);
-    if (e != ERR_OK) return e;
-    file_options_default(&o);
-    o.archive_days = v->archive_days = (uint32_t)setting_number(&v->settings, SETTING_archive_days);
-    if (segment_bytes != 0) o.segment_bytes = (uint64_t)segment_bytes;
-    o.locator = setting_text(&v->settings, SETTING_data);
-    return file_open(v->disk, osclock(), &o, ret, why);
-}
-
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
     struct journal *journal = NULL;
     enum err e = ERR_OK;
     bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
     e = osbackground_open(v->loop, &v->aside, why);
-    if (e == ERR_OK) e = journal_open(v, &journal, why);
+    if (e == ERR_OK) e = journal_engine_open(&v->settings, v->disk, &journal, why);
     if (e != ERR_OK) return e;
     v->locator = journal->ops->locator(journal);
-    v->recall = osreplay_open(v->loop, v->locator);
+    v->archive_days = (uint32_t)setting_number(&v->settings, SETTING_archive_days);
+    if (v->locator != NULL) v->recall = osreplay_open(v->loop, v->locator);
     struct memory_recovery recovery = {0};
     struct server_world world = {.journal = journal,
                                  .disk = v->disk,
-                                 .replayer = osreplay_replayer(v->recall),
+                                 .replayer = v->recall != NULL ? osreplay_replayer(v->recall) : NULL,
                                  .background = osbackground_port(v->aside),
                                  .launch = setting_is(&v->settings, SETTING_may_start_workers) ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
@@ -544,10 +526,11 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .recovers_ctx = &recovery,
                                  .log = log_line,
                                  .log_ctx = v};
+    uint64_t compact_bytes = (uint64_t)setting_number(&v->settings, SETTING_compact_bytes);
     engine_limits_fit(&v->settings.limits, journal->limits.batch_bytes_max);
     struct server_options o = {.limits = v->settings.limits,
                                .shard = (uint32_t)setting_number(&v->settings, SETTING_shard),
-                               .compact_bytes = (uint64_t)setting_number(&v->settings, SETTING_compact_bytes),
+                               .compact_bytes = v->locator != NULL ? compact_bytes : 0,
                                .build = build,
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),

@@ -53,6 +53,7 @@
     X(log_level,          WORD("debug", "info", "warn", "error"), "info",            "debug, info, warn or error") \
     X(log_format,         WORD("text", "json"),                   "text",            "text or json") \
     X(shard,              NUMBER(0, UINT32_MAX),                  "0",               "number of this server among those that share work") \
+    X(journal,            WORD("file"),                           "file",            "engine of the journal: file (in the data directory)") \
     X(archive_days,       NUMBER(0, 36500),                       "30",              "how long trimmed journal segments are kept") \
     X(history_days,       NUMBER(0, 36500),                       "365",             "how long finished flows are kept in the history; 0 = for ever") \
     X(history_bytes,      NUMBER(0, INT64_MAX),                   "10737418240",     "about how much of the disk the history may take; 0 = no limit") \

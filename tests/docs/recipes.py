@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The recipes of docs/guides/developing.md: their patches are applied to a copy of the tree, all together; what they touch
-is compiled as the build would, linked with the rest of the build, and what they add is used. Prints TAP.
+is compiled as the build would, linked with the rest of the build, and what they add is used. The places to edit that a
+recipe names are counted. Prints TAP.
 
     recipes.py BUILD_DIRECTORY
 """
@@ -24,6 +25,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 GUIDE = "docs/guides/developing.md"
 SECONDS = 120  # for anything
 NICE = 3  # of the server that is started: the setting of a recipe
+DIALECT = "dialect/line"  # the room of the recipe of a dialect
+
+# The most places that one may have (a file or folder of its own included).
+PLACES_MAX = {"A kind of job": 6, "An option of a job": 3, "A setting": 2, "A request": 5, "A part of the server": 2,
+              "A dialect": 3, "A journal engine": 2}
 
 
 def run(*command, **how):
@@ -35,19 +41,44 @@ def run(*command, **how):
 # ---- a copy with the patches
 
 def copy_tree(tree):
-    for part in ("src", "console"):
-        shutil.copytree(os.path.join(ROOT, part), os.path.join(tree, part), ignore=shutil.ignore_patterns("node_modules", "dist"))
-    for path in ("docs/openapi.yaml", "docs/guides/flows.schema.json"):
-        os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
-        shutil.copy(os.path.join(ROOT, path), os.path.join(tree, path))
+    """All that the build is configured from."""
+    for name in os.listdir(ROOT):
+        source, to = os.path.join(ROOT, name), os.path.join(tree, name)
+        if name in ("build", ".git"):
+            continue
+        if os.path.isdir(source):
+            shutil.copytree(source, to, symlinks=True, ignore=shutil.ignore_patterns("node_modules", "dist", "__pycache__"))
+        else:
+            shutil.copy(source, to)
 
 
 def recipes():
-    """Name and patch of each."""
+    """Name, text and patch of each."""
     with open(os.path.join(ROOT, GUIDE)) as file:
         text = file.read()
     text = text[text.index("\n## Recipes\n"):]
-    return re.findall(r"\n### ([^\n]+)\n.*?\n```diff\n(.*?)```\n", text[:text.index("\n## ", 1)], re.S)
+    return re.findall(r"\n### ([^\n]+)\n(.*?)\n```diff\n(.*?)```\n", text[:text.index("\n## ", 1)], re.S)
+
+
+def places(patch):
+    """A C file is one, each hunk of a header is one, a new folder is one; tests are on top."""
+    count, folders = 0, set()
+    for old, path, body in re.findall(r"^--- (\S+)\n\+\+\+ b/(\S+)\n(.*?)(?=^--- |\Z)", patch, re.M | re.S):
+        folder = os.path.dirname(path)
+        if path.startswith("tests/"):
+            continue
+        if old == "/dev/null" and not os.path.isdir(os.path.join(ROOT, folder)):
+            folders.add(folder)
+        else:
+            count += body.count("\n@@ ") + body.startswith("@@ ") if path.endswith(".h") else 1
+    return count + len(folders)
+
+
+def count_places(name, text, patch):
+    said = re.search(r"\*Places to edit: (\d+)\b", text)
+    assert said, "the recipe does not say how many places it has"
+    same(places(patch), int(said.group(1)))
+    assert int(said.group(1)) <= PLACES_MAX[name], "there are more than %d places" % PLACES_MAX[name]
 
 
 def patch(tree, text):
@@ -59,13 +90,20 @@ def patch(tree, text):
 # ---- what they touch, built
 
 class Build:
-    """Objects and archives of a build that is there, and new ones of the files that were changed."""
+    """Objects and archives of a build that is there, and new ones of the files that were changed, compiled as the copy
+    is configured."""
 
     def __init__(self, build, tree, place):
         self.build, self.tree, self.place = os.path.abspath(build), tree, place
-        with open(os.path.join(self.build, "compile_commands.json")) as file:
-            every = [(os.path.relpath(e["file"], ROOT), shlex.split(e["command"])) for e in json.load(file)]
+        self.configure()
+        with open(os.path.join(place, "compile_commands.json")) as file:
+            every = [(os.path.relpath(e["file"], tree), shlex.split(e["command"])) for e in json.load(file)]
         self.commands = {path: words for path, words in every if self.is_of_the_program(self.object_of(words))}
+
+    def configure(self):
+        with open(os.path.join(self.build, "CMakeCache.txt")) as file:
+            known = dict(re.findall(r"^(REEVE_PROFILE|CMAKE_C_COMPILER):\w+=(.*)$", file.read(), re.M))
+        run("cmake", "-S", self.tree, "-B", self.place, "-G", "Ninja", *["-D%s=%s" % pair for pair in known.items()])
 
     @staticmethod
     def object_of(words):
@@ -86,24 +124,17 @@ class Build:
                     found.add(objects[name])
             else:
                 name = line.split(":")[0]
-        new = {p for p in changed if p.endswith(".c") and p not in self.commands}
-        return sorted(found | new)
-
-    def neighbour_of(self, path):
-        return next(p for p in self.commands if os.path.dirname(p) == os.path.dirname(path))
+        return sorted(found | {p for p in changed if p.endswith(".c") and not os.path.exists(os.path.join(ROOT, p))})
 
     def compile(self, path):
-        """Its object; a new file as its neighbours are."""
-        like = path if path in self.commands else self.neighbour_of(path)
-        words = [w.replace(os.path.join(ROOT, ""), os.path.join(self.tree, "")).replace(like, path)
-                 for w in self.commands[like]]
+        words = self.commands[path]
         out = self.object_of(words)
         os.makedirs(os.path.dirname(os.path.join(self.place, out)), exist_ok=True)
         run(*words, cwd=self.place)
         return out
 
     def link(self, objects):
-        command = run("ninja", "-C", self.build, "-t", "commands", "-s", "reeve").strip()
+        command = run("ninja", "-C", self.place, "-t", "commands", "-s", "reeve").strip()
         for word in shlex.split(command):
             source, to = os.path.join(self.build, word), os.path.join(self.place, word)
             if word.endswith((".a", ".o")) and not os.path.isabs(word) and os.path.exists(source) and not os.path.exists(to):
@@ -129,7 +160,7 @@ def build_program(build, tree, place, changed):
 
 class Lab:
     def __init__(self, program, place):
-        self.program, self.data = program, os.path.join(place, "data")
+        self.program, self.place, self.data = program, place, os.path.join(place, "data")
         with socket.create_server(("127.0.0.1", 0)) as s:
             self.titan = s.getsockname()[1]
         self.log = open(os.path.join(place, "log"), "wb")
@@ -152,8 +183,8 @@ class Lab:
         self.processes.append(subprocess.Popen([self.program, verb, "--data", data or self.data, *args], stderr=self.log,
                                                env=dict(os.environ, REEVE_DATA=self.data)))
 
-    def text(self, name):
-        with open(os.path.join(self.data, name)) as file:
+    def text(self, name, data=None):
+        with open(os.path.join(data or self.data, name)) as file:
             return file.read().strip()
 
     def until(self, fact, otherwise):
@@ -192,11 +223,16 @@ class Lab:
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
         for process in self.processes:
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            self.stop(process)
         self.log.close()
+
+    @staticmethod
+    def stop(process):
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def text(words):
@@ -235,6 +271,50 @@ def a_request(lab, tree):
     same(lab.native(207, b"\x03" + text("is there anybody")), (208, b"\x03" + text("is there anybody")))
 
 
+def a_part_of_the_server(lab, tree):
+    job = {"run": "exit 9", "retries": 0}
+    flow = lab.cli("submit", "-", input=json.dumps({"jobs": {"broken": job}})).split()[0]
+    told = lambda: re.search(r" alarm +%s/broken failed; \d+ did$" % flow, lab.text("log", lab.place), re.M)
+    lab.until(told, "the log does not tell of the failure")
+    with open(os.path.join(tree, "src/assembly/parts.c")) as table, open(os.path.join(tree, "tests/unit/parts_test.c")) as pin:
+        listed = re.findall(r"^    X\((\w+)\)", table.read(), re.M)
+        same(re.findall(r'"(\w+)",', pin.read().split("order[] = {")[1].split("}")[0]), listed)
+
+
+def a_dialect(lab, tree):
+    flow = lab.cli("submit", "-", input=json.dumps({"jobs": {"held": {"gate": "?"}}})).split()[0]
+    host, port = lab.address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as c:
+        stream = c.makefile("r")
+        for target in (flow + "/held", "f1zz/none"):
+            c.sendall(("%s %s\n" % (lab.token, target)).encode())
+        told, refused = stream.readline(), stream.readline()
+        same(json.loads(lab.cli("why", flow + "/held", "--json"))["text"], told.strip())
+        assert "f1zz" in refused, refused
+        c.sendall(b"nobody f1/held\n")
+        assert "token" in stream.readline()
+        same(stream.readline(), "")  # it is ended
+    got = run(os.path.join(tree, "tests/layering/includes.sh"), os.path.join(lab.place, "build/layers.txt"), "cc", DIALECT, cwd=tree)
+    assert "%s is built with" % DIALECT in got, got
+
+
+def a_journal_engine(lab, tree):
+    data = os.path.join(lab.place, "in_memory")
+    assert re.search(r"^  --journal .*nothing survives a stop", lab.cli("serve", "--help"), re.M)
+    lab.start("serve", "--listen", "127.0.0.1:0", "--journal", "ram", data=data)
+    lab.until(lambda: os.path.exists(os.path.join(data, "address")), "the server does not start")
+    known = dict(os.environ, REEVE_DATA=data)
+    flow = run(lab.program, "submit", "-", input=json.dumps({"jobs": {"held": {"gate": "?"}}}), env=known).split()[0]
+    assert flow in run(lab.program, "ls", "--json", env=known)
+    process = lab.processes.pop()
+    lab.stop(process)
+    same(process.returncode, 0)
+    same([name for _, _, names in os.walk(data) for name in names if name.endswith(".seg")], [])
+    got = subprocess.run([lab.program, "serve", "--data", data, "--journal", "ram"], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
+    assert "the journal ends at record 0" in got.stdout, got.stdout  # nothing survived, and that is not overlooked
+
+
 def an_opcode_of_titans(lab, tree):
     assert (lab.ask(0x64, "k"), lab.ask(0x60, "k|v"), lab.ask(0x64, "k")) == ("0", "OK", "1")
 
@@ -269,7 +349,8 @@ def a_verb(lab, tree):
 
 
 CHECKS = {"A kind of job": a_kind_of_job, "An option of a job": an_option_of_a_job, "A setting": a_setting,
-          "A request": a_request, "An opcode of Titan's": an_opcode_of_titans,
+          "A request": a_request, "A part of the server": a_part_of_the_server, "A dialect": a_dialect,
+          "A journal engine": a_journal_engine, "An opcode of Titan's": an_opcode_of_titans,
           "A page of the console": a_page_of_the_console, "A rule of placement": a_rule_of_placement,
           "A metric": a_metric, "A verb": a_verb}
 
@@ -302,15 +383,17 @@ def main(build):
     try:
         copy_tree(tree)
         found = recipes()
-        tap.check("each recipe has a check, and each check its recipe", same, [name for name, _ in found], list(CHECKS))
+        tap.check("each recipe has a check, and each check its recipe", same, [name for name, _, _ in found], list(CHECKS))
         changed = []
-        for name, text in found:
-            changed += tap.check("%s: its patch applies" % name, patch, tree, text) or []
+        for name, text, change in found:
+            changed += tap.check("%s: its patch applies" % name, patch, tree, change) or []
+            if name in PLACES_MAX:
+                tap.check("%s: it has the places that it says" % name, count_places, name, text, change)
         program = tap.check("all of them build", build_program, build, tree, place, changed) if not tap.failed else None
         lab = tap.check("it runs", Lab, program, work) if program else None
         if lab:
             try:
-                for name, _ in found:
+                for name, _, _ in found:
                     tap.check("%s: it is there" % name, CHECKS[name], lab, tree)
             finally:
                 lab.close()

@@ -174,11 +174,13 @@ static void only_what_concerns_a_client_is_told(void **state) {
     const char *one = submit(FLOW("\"a\": {\"gate\": \"?\"}, \"b\": {\"gate\": \"?\"}"));
     const char *two = submit(FLOW("\"a\": {\"gate\": \"?\"}"));
     char query[64], path[64], want[64];
-    struct eventclient flow, job, kind;
+    struct eventclient flow, job, several, kind;
     snprintf(query, sizeof query, "?flow=%s", one);
     follow(&flow, query);
     snprintf(query, sizeof query, "?job=%s/b", one);
     follow(&job, query);
+    snprintf(query, sizeof query, "?targets=%s/b&targets=%s", one, two);
+    follow(&several, query);
     follow(&kind, "?type=flow&type=worker");
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "/api/v1/flows/%s/cancel", i == 0 ? two : one);
@@ -189,6 +191,9 @@ static void only_what_concerns_a_client_is_told(void **state) {
     snprintf(want, sizeof want, "\"target\":\"%s/b\"", one);
     EXPECT(&flow, want, "\"to\":\"cancelled\"");
     EXPECT(&job, want, "\"to\":\"cancelled\"");
+    EXPECT(&several, "\"type\":\"job\"", two, "\"to\":\"cancelled\"");
+    EXPECT(&several, "\"type\":\"flow\"", two, "\"to\":\"cancelled\"");
+    EXPECT(&several, want, "\"to\":\"cancelled\"");
     EXPECT(&flow, "\"type\":\"flow\"", one, "\"to\":\"cancelled\"");
     EXPECT(&kind, "\"type\":\"flow\"", two, "\"to\":\"cancelled\"");
     EXPECT(&kind, "\"type\":\"flow\"", one, "\"to\":\"cancelled\"");
@@ -196,6 +201,7 @@ static void only_what_concerns_a_client_is_told(void **state) {
     assert_int_equal(eventclient_count(&job), 1);
     eventclient_close(&flow);
     eventclient_close(&job);
+    eventclient_close(&several);
     eventclient_close(&kind);
 }
 
@@ -540,6 +546,109 @@ static void the_wire_follows_too(void **state) {
     wireclient_close(&c);
 }
 
+/* The next frame of events; its message lives until the client is closed. */
+static const struct wire_events *next_events(struct wireclient *c, uint32_t request) {
+    struct wiregot got;
+    assert_true(wireclient_next(c, WIRECLIENT_WAIT_MS, &got));
+    assert_true(got.op == WIRE_EVENTS && got.request == request);
+    return got.message;
+}
+
+static void expect_event(const struct wire_events *e, uint32_t i, const char *target, const char *to) {
+    assert_true(i < e->events.count);
+    const struct wire_event *v = (const struct wire_event *)e->events.at + i;
+    if (!slice_eq(v->target, slice_str(target)) || !slice_eq(v->to, slice_str(to)))
+        fail_msg("%.*s %.*s, not %s %s", SLICE_FMT(v->target), SLICE_FMT(v->to), target, to);
+}
+
+static void cancel(const char *target) {
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/flows/%s/cancel", target);
+    assert_int_equal(webclient_ask(&client, "POST", path, "{}").status, 200);
+}
+
+/* The empty frame that says hello, the present state, and then the events of both flows. */
+static void hears_two_flows(enum wire_op op, const void *message, const char *one, const char *two) {
+    struct wireclient c;
+    char a[64], b[64];
+    snprintf(a, sizeof a, "%s/a", one);
+    snprintf(b, sizeof b, "%s/b", two);
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    uint32_t request = wireclient_send(&c, op, message);
+    assert_int_equal(next_events(&c, request)->events.count, 0);
+    const struct wire_events *state = next_events(&c, request);
+    assert_int_equal(state->events.count, 2);
+    expect_event(state, 0, a, "held");
+    expect_event(state, 1, b, "held");
+    cancel(two);
+    cancel(one);
+    const char *const order[] = {b, two, a, one};
+    for (uint32_t heard = 0; heard < 4;) {
+        const struct wire_events *e = next_events(&c, request);
+        for (uint32_t i = 0; i < e->events.count; i++) expect_event(e, i, order[heard++], "cancelled");
+    }
+    wireclient_close(&c);
+}
+
+static void the_state_of_named_flows_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* follow, and the request that it replaced */
+        const char *one = submit(FLOW("\"a\": {\"gate\": \"?\"}")), *two = submit(FLOW("\"b\": {\"gate\": \"?\"}"));
+        struct wire_name names[2] = {{slice_str(one)}, {slice_str(two)}};
+        struct wire_follow follow = {.targets = {names, 2}, .state_first = true};
+        struct wire_subscribe subscribe = {.targets = {names, 2}, .state_first = true};
+        if (i == 0)
+            hears_two_flows(WIRE_FOLLOW, &follow, one, two);
+        else
+            hears_two_flows(WIRE_SUBSCRIBE, &subscribe, one, two);
+    }
+    struct webgot got = webclient_ask(&client, "GET", "/api/v1/events?state_first=true", NULL);
+    assert_int_equal(got.status, 400);
+}
+
+/* What happened before this process began is in the archive alone. */
+static void subscribe_is_follow_without_the_archive(void **state) {
+    (void)state;
+    struct wire_subscribe m = {.from_start = true};
+    struct wireclient c;
+    char job[64];
+    (void)submit(FLOW("\"old\": {\"gate\": \"?\"}"));
+    restart();
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    uint32_t request = wireclient_send(&c, WIRE_SUBSCRIBE, &m);
+    assert_false(next_events(&c, request)->gap);
+    const struct wire_events *e = next_events(&c, request);
+    assert_true(e->gap && e->events.count == 0);
+    const char *id = submit(FLOW("\"new\": {\"gate\": \"?\"}"));
+    snprintf(job, sizeof job, "%s/new", id);
+    e = next_events(&c, request);
+    expect_event(e, 0, id, "running");
+    expect_event(e, 1, job, "held");
+    wireclient_close(&c);
+}
+
+/* With many followers events wait for some milliseconds. A stop does not lose them. */
+static void a_stop_tells_what_has_happened_first(void **state) {
+    (void)state;
+    static struct eventclient others[200];
+    struct wireclient c;
+    struct wiregot got;
+    uint32_t heard = 0;
+    for (int i = 0; i < 200; i++) follow(&others[i], "?type=worker");
+    wireclient_open(&c, server.address, server.admin, WIRE_PEER_CLIENT);
+    uint32_t request = wireclient_send(&c, WIRE_FOLLOW, &(struct wire_follow){0});
+    assert_int_equal(next_events(&c, request)->events.count, 0);
+    for (int i = 0; i < 3; i++) (void)submit(FLOW("\"a\": {\"gate\": \"?\"}")); /* answered when it is durable */
+    (void)wireclient_send(&c, WIRE_STOP, &(struct wire_stop){.request = request});
+    do {
+        assert_true(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
+        if (got.op == WIRE_EVENTS) heard += ((const struct wire_events *)got.message)->events.count;
+    } while (got.op != WIRE_EVENTS || (got.flags & FRAME_MORE));
+    assert_true(heard == 6);
+    wireclient_close(&c);
+    for (int i = 0; i < 200; i++) eventclient_close(&others[i]);
+}
+
 #define ALONE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 #define WORKING(test) cmocka_unit_test_setup_teardown(test, setup_work, teardown)
 
@@ -558,6 +667,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_gone_is_a_gap, start, teardown),
         WORKING(the_tale_of_a_flow_is_the_same_from_memory_and_journal),
         ALONE(the_wire_follows_too),
+        ALONE(the_state_of_named_flows_comes_first),
+        ALONE(subscribe_is_follow_without_the_archive),
+        ALONE(a_stop_tells_what_has_happened_first),
     };
     if (getenv("ONLY") != NULL) cmocka_set_test_filter(getenv("ONLY")); /* one of them, by hand */
     return cmocka_run_group_tests(tests, NULL, NULL);

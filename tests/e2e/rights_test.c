@@ -139,6 +139,7 @@ static const struct {
     {WIRE_DEMAND_WATCH, "{\"once\": true, \"kind\": {\"slots\": 1, \"pool\": \"default\"}}"},
     {WIRE_CALLBACK, "{\"job\": \"@external/wait\"}"},
     {WIRE_FOLLOW, "{\"flow\": \"@flow\", \"once\": true}"},
+    {WIRE_FOLLOW, "{\"targets\": [\"@flow\"], \"state_first\": true, \"once\": true}"},
     {WIRE_FOLLOW, "{\"job\": \"@flow/hold\", \"once\": true}"},
     {WIRE_TALE, "{\"flow\": \"@flow\"}"},
     {WIRE_ATTACH, "{\"worker\": \"@id\", \"incarnation\": 9, \"info\": {\"slots\": 1}}"},

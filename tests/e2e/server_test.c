@@ -443,8 +443,8 @@ static void a_subscriber_hears_everything_in_order(void **state) {
     struct wiregot got;
     open_admin(&c);
     open_admin(&sub);
-    struct wire_subscribe m = {0};
-    uint32_t request = wireclient_send(&sub, WIRE_SUBSCRIBE, &m);
+    struct wire_follow m = {0};
+    uint32_t request = wireclient_send(&sub, WIRE_FOLLOW, &m);
     assert_true(wireclient_next(&sub, WIRECLIENT_WAIT_MS, &got));
     assert_int_equal(got.op, WIRE_EVENTS);
     struct slice flow = submit_noop(&c, SLICE("seen"), (struct slice){0});
@@ -756,6 +756,8 @@ static void what_makes_no_sense_is_refused(void **state) {
     struct wire_why why = {SLICE("fz9/x")};
     struct wire_wait wait_none = {0}, wait_unknown = {.targets = {&nobody, 1}};
     struct wire_subscribe sub = {.targets = {&nobody, 1}};
+    struct wire_follow follow = {.targets = {&nobody, 1}}, state_of_all = {.state_first = true},
+                       follow_both = {.targets = {&job, 1}, .job = job.name};
     struct wire_logs logs = {.job = SLICE("fz9/x")}, later = {.job = job.name, .attempt = 9};
     struct wire_blob_part part = {.upload = 77};
     struct wire_blob_end end = {.upload = 77};
@@ -804,6 +806,9 @@ static void what_makes_no_sense_is_refused(void **state) {
         {WIRE_WAIT, &wait_none, ERR_INVALID},
         {WIRE_WAIT, &wait_unknown, ERR_NOT_FOUND},
         {WIRE_SUBSCRIBE, &sub, ERR_NOT_FOUND},
+        {WIRE_FOLLOW, &follow, ERR_NOT_FOUND},
+        {WIRE_FOLLOW, &follow_both, ERR_INVALID},
+        {WIRE_FOLLOW, &state_of_all, ERR_INVALID},
         {WIRE_LOGS, &logs, ERR_NOT_FOUND},
         {WIRE_LOGS, &later, ERR_NOT_FOUND},
         {WIRE_BLOB_PART, &part, ERR_NOT_FOUND},

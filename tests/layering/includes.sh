@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# includes.sh LAYERS COMPILER: asks the compiler, for each pair of layers, whether one may include the other's headers.
+# includes.sh LAYERS COMPILER [LAYER]: asks the compiler, for each pair of layers, whether one may include the other's
+# headers; for this one layer, if it is named.
 # LAYERS has a line per layer, and per room with a rule of its own (core/apply): its name, then the folders below src/
 # that are its include roots. Prints TAP.
 #
@@ -8,6 +9,7 @@
 set -euo pipefail
 layers=$1
 compiler=$2
+only=${3:-}
 
 declare -A rule=(
     [base]="base"
@@ -101,6 +103,7 @@ probe() { # ROOTS... -- HEADER: does a file that includes the header compile up 
 layer_count=0
 while read -r layer roots; do
     layer_count=$((layer_count + 1))
+    [[ -z $only || $layer == "$only" ]] || continue
     # shellcheck disable=SC2086
     expected=$(rooms_of ${rule[$layer]:-none} | sort | xargs)
     found=$(tr ' ' '\n' <<<"$roots" | sort | xargs)

@@ -18,7 +18,7 @@
 #include "ram.h"
 #include "resp_session.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 #include "subscribers.h"
 #include "titan_session.h"
 
@@ -581,9 +581,8 @@ static void check_empty(const struct server *s) {
     ENSURE(webs_of(s)->exchanges.count == 0);
     ENSURE(titan_of(s)->talks.count == 0);
     ENSURE(resps_of(s)->all.count == 0);
-    ENSURE(streams_of(s)->uploads.count == 0 && streams_of(s)->upload_by_number.count == 0);
-    ENSURE(streams_of(s)->readers.count == 0);
-    ENSURE(event_ring_of(s)->readers.count == 0);
+    ENSURE(transfers_of(s)->uploads.count == 0 && transfers_of(s)->upload_by_number.count == 0);
+    ENSURE(transfers_of(s)->downloads.count == 0);
     ENSURE(event_ring_of(s)->waits.count == 0 && event_ring_of(s)->targets.count == 0 &&
            event_ring_of(s)->by_flow.count == 0);
     ENSURE(subscribers_of(s)->followers.count == 0);

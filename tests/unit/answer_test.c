@@ -79,6 +79,22 @@ static void anything_else_says_nothing(void **state) {
     answer_fini(&none);
 }
 
+/* Bytes that are no UTF-8 would both become the same sign in JSON. */
+static void a_name_that_is_no_token_is_left_out(void **state) {
+    (void)state;
+    struct answer a;
+    answer_init(&a, 4096, NULL);
+    assert_true(answer_head_line(&a, SLICE("HTTP/1.1 200 OK\r\n")));
+    assert_true(answer_head_line(&a, SLICE("\xff: one\r\n")));
+    assert_true(answer_head_line(&a, SLICE("\xfe: two\r\n")));
+    assert_true(answer_head_line(&a, SLICE("a b: three\r\n")));
+    assert_true(answer_head_line(&a, SLICE(": four\r\n")));
+    assert_true(answer_head_line(&a, SLICE("X-Good_1!: five\r\n")));
+    assert_int_equal(a.header_count, 1);
+    assert_true(slice_eq(answer_header(&a, "x-good_1!"), SLICE("five")));
+    answer_fini(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_retry_after_in_seconds_is_a_wait),
@@ -86,6 +102,7 @@ int main(void) {
         cmocka_unit_test(dates_in_all_three_forms),
         cmocka_unit_test(a_date_counts_by_the_clock_of_the_server),
         cmocka_unit_test(anything_else_says_nothing),
+        cmocka_unit_test(a_name_that_is_no_token_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

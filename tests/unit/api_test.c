@@ -61,7 +61,7 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_PONG, "an answer"},
         {WIRE_GOODBYE, "Connection: close"},
         {WIRE_STOP, "a connection that is closed stops its request"},
-        {WIRE_SUBSCRIBE, "GET /events is follow, which has all that it has and the archive"},
+        {WIRE_SUBSCRIBE, "deprecated; GET /events is follow, which has all that it has and the archive"},
         {WIRE_KV_WATCH, "comes with the events"},
         {WIRE_DEMAND_WATCH, "comes with the events"},
         {WIRE_BLOB_BEGIN, "a body of any length is a blob at once"},

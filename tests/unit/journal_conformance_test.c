@@ -551,6 +551,23 @@ static void a_fence_a_full_journal_and_a_failure_can_be_had(void **state) {
     assert_int_equal(l->head.lsn, 2);
 }
 
+/* Nothing is left of it then: the sanitizers look. */
+static void memory_of_its_own_goes_with_the_last_journal(void **state) {
+    (void)state;
+    struct journal *j = NULL, *reader = NULL;
+    struct journal_head head;
+    struct why why;
+    uint32_t shard = 0;
+    assert_int_equal(ram_open_alone(&(struct ram_options){0}, &j, &why), ERR_OK);
+    assert_int_equal(j->ops->acquire(j, 7, &head, &why), ERR_OK);
+    assert_int_equal(j->ops->reader(j, &reader, &why), ERR_OK);
+    assert_null(j->ops->locator(j));
+    j->ops->close(j);
+    assert_int_equal(reader->ops->shard(reader, &shard, &why), ERR_OK);
+    assert_int_equal(shard, 7);
+    reader->ops->close(reader);
+}
+
 #define EACH(test)                                        \
     {"file: " #test, test, setup_file, teardown, NULL}, { \
         "ram: " #test, test, setup_ram, teardown, NULL    \
@@ -579,6 +596,7 @@ int main(void) {
         EACH(fold_and_audit_do_not_ask_which_engine_it_is),
         cmocka_unit_test_setup_teardown(an_unknown_outcome_is_known_once_acquired_anew, setup_ram, teardown),
         cmocka_unit_test_setup_teardown(a_fence_a_full_journal_and_a_failure_can_be_had, setup_ram, teardown),
+        cmocka_unit_test(memory_of_its_own_goes_with_the_last_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static const char *const order[] = {
     "orion_stream",
     "flow_events",
     "demands",
-    "streams",
+    "transfers",
     "web",
     "titan",
     "items",

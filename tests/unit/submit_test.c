@@ -226,6 +226,26 @@ static void options_count_as_bytes(void **state) {
     free(sets);
 }
 
+static void keys_and_rates_count_as_bytes(void **state) {
+    struct fixture *r = *state;
+    static char names[8][65];
+    struct name_item items[8];
+    const char *jobs[] = {"a"};
+    struct options o = fixture_options();
+    for (int i = 0; i < 8; i++) {
+        memset(names[i], 'k', 64);
+        names[i][0] = (char)('a' + i);
+        items[i].name = slice_str(names[i]);
+    }
+    set_limit(r, "submit_bytes_max", 1024 + 256 + 256);
+    assert_ok(fixture_submit_sets(r, &o, 1, jobs, 1, false));
+    o.demand.keys = (struct tlv_list){items, 8};
+    assert_refused(r, fixture_submit_sets(r, &o, 1, jobs, 1, false), ERR_LIMIT, "submit_bytes_max");
+    o.demand.keys = (struct tlv_list){0};
+    o.demand.rates = (struct tlv_list){items, 8};
+    assert_refused(r, fixture_submit_sets(r, &o, 1, jobs, 1, false), ERR_LIMIT, "submit_bytes_max");
+}
+
 static void limits_of_the_head(void **state) {
     struct fixture *r = *state;
     static char text[300];
@@ -505,6 +525,7 @@ int main(void) {
         FIXTURE_TEST(limit_of_questions),
         FIXTURE_TEST(limits_of_bytes),
         FIXTURE_TEST(options_count_as_bytes),
+        FIXTURE_TEST(keys_and_rates_count_as_bytes),
         FIXTURE_TEST(limits_of_the_head),
         FIXTURE_TEST(limits_of_options),
         FIXTURE_TEST(defaults_are_filled_in),

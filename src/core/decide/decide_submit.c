@@ -86,6 +86,13 @@ static uint64_t no_bytes(const void *option) {
     return 0;
 }
 
+static uint64_t names_bytes(const struct tlv_list *list) {
+    const struct name_item *names = list->at;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < list->count; i++) bytes += 8 + names[i].name.len;
+    return bytes;
+}
+
 /* An upper bound of one option set as bytes; options of a fixed size are in the constant. */
 static uint64_t options_bytes(const struct options *o) {
     const struct demand *d = &o->demand;
@@ -97,8 +104,7 @@ static uint64_t options_bytes(const struct options *o) {
                       : no_bytes)(&o->name);
     JOB_OPTION_TABLE(X)
 #undef X
-    const struct name_item *names = d->capabilities.at;
-    for (uint32_t i = 0; i < d->capabilities.count; i++) bytes += 8 + names[i].name.len;
+    bytes += names_bytes(&d->capabilities) + names_bytes(&d->keys) + names_bytes(&d->rates);
     const struct label *labels = d->labels.at;
     for (uint32_t i = 0; i < d->labels.count; i++) bytes += 8 + labels[i].key.len + labels[i].value.len;
     const struct resource *resources = d->resources.at;
@@ -394,7 +400,7 @@ static enum err build_profiles(struct decision *d, const struct cmd_jobs *jobs, 
 
 enum err decide_jobs(struct decision *d, const struct command *cmd, const struct cmd_jobs *jobs,
                      const struct flow *flow, flow_id own, struct tlv_list *ret_profiles, struct tlv_list *ret_jobs) {
-                         REQUIRE(flow == NULL || own.v == flow->id);
+    REQUIRE(flow == NULL || own.v == flow->id);
     /* an administrator, who has no tenant, adds in the name of the flow's */
     struct slice tenant = flow ? bytes_slice(tenant_at(d->state, flow->tenant)->name) : cmd->tenant;
     enum err e = check_size(d, jobs, flow);

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "authenticate.h"
-#include "callback.h"
+#include "callback_token.h"
 #include "requests.h"
 #include "server_impl.h"
 #include "session.h"

@@ -273,7 +273,7 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     return true;
 }
 
-void req_login_new(struct server *s, struct request *r) {
+HANDLER(req_login_new) {
     char who[COOKIE_WHO_BYTES], ticket[LOGIN_TICKET_BYTES], url[LOGIN_URL_BYTES] = "";
     if (!cookie_who(&r->session->who, who)) {
         session_error(s, r->session, r->id, ERR_FORBIDDEN,

@@ -9,12 +9,12 @@
 #include "blob.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
 #include "titan_files.h"
 #include "titan_flow.h"
 #include "titan_gates.h"
 #include "titan_impl.h"
 #include "titan_submit.h"
+#include "transfers.h"
 
 #define INLINE_BYTES_MAX 16384u         /* a script up to this is part of its job; a longer one is a blob */
 #define INLINE_ALL_BYTES_MAX (4u << 20) /* of all in one submission, so that it fits a record */
@@ -110,7 +110,7 @@ static void script_told(struct server *s, struct session *n, uint8_t op, const v
 static bool is_stored(struct server *s, struct session *n, struct titan_job *j) {
     blob_hash hash;
     s->world.hasher->whole(s->world.hasher, j->bytes, hash.at);
-    if (!blobs_touch(s->store.blobs, stream_tenant(n), &hash)) return false;
+    if (!blobs_touch(s->store.blobs, session_tenant(n), &hash)) return false;
     j->hash = slice_of(arena_copy(&talk_of(n)->arena, hash.at, DIGEST_BYTES), DIGEST_BYTES);
     j->bytes = (struct slice){0};
     return true;

@@ -33,6 +33,8 @@ struct ram {
     struct arena birth; /* holds this object */
     struct ram_options options;
     pthread_mutex_t lock;
+    uint32_t open_count; /* journals and readers on it */
+    bool goes_with_last; /* of them */
     bool has_shard;
     uint32_t shard;
     uint64_t epoch;         /* of the last owner */
@@ -482,12 +484,15 @@ static const char *op_locator(const struct journal *j) {
 
 static void op_close(struct journal *j) {
     struct ram_journal *m = of(j);
-    lock(m->ram);
+    struct ram *r = m->ram;
+    lock(r);
     watch_end(m);
-    unlock(m->ram);
+    bool is_last = --r->open_count == 0;
+    unlock(r);
     buf_fini(&m->copy);
     struct arena birth = m->birth;
     arena_fini(&birth);
+    if (is_last && r->goes_with_last) ram_free(r);
 }
 
 static const struct journal_ops ops = {
@@ -523,8 +528,17 @@ enum err ram_open(struct ram *r, struct journal **ret, struct why *why) {
     m->journal.limits =
         (struct journal_limits){.batch_bytes_max = r->options.batch_bytes_max, .batch_overhead_bytes = OVERHEAD_BYTES};
     buf_init(&m->copy, SNAPSHOT_BYTES_MAX);
+    lock(r);
+    r->open_count++;
+    unlock(r);
     *ret = &m->journal;
     return ERR_OK;
+}
+
+enum err ram_open_alone(const struct ram_options *o, struct journal **ret, struct why *why) {
+    struct ram *r = ram_new(o);
+    r->goes_with_last = true;
+    return ram_open(r, ret, why);
 }
 
 struct ram *ram_new(const struct ram_options *o) {

@@ -19,6 +19,8 @@ struct ram_options {          /* 0 = the standard */
 struct ram *ram_new(const struct ram_options *o);
 void ram_free(struct ram *r); /* every journal on it is closed */
 CHECKED enum err ram_open(struct ram *r, struct journal **ret, struct why *why);
+/* A journal on memory of its own, which goes with the last of it and its readers to be closed. */
+CHECKED enum err ram_open_alone(const struct ram_options *o, struct journal **ret, struct why *why);
 
 enum ram_fault {
     RAM_FENCED,       /* another owner took over just before: the epoch is raised */

@@ -75,7 +75,7 @@ static const struct api_route routes[] = {
     DO(POST, "/tenants/{name}/resume",     WIRE_RESUME,     "name",    "scope=tenant",  MESSAGE, NULL,        "it goes on"),
     GET("/limits",                         WIRE_LIMIT_LS,   NULL,      NULL,            MESSAGE, "limits",    "a page of limits, with what is taken of them"),
     DO(POST, "/limits",                    WIRE_LIMIT,      NULL,      NULL,            MESSAGE, NULL,        "limits a key, a rate or a tenant"),
-    GET("/events",                         WIRE_FOLLOW,     NULL,      NULL,            STREAM,  NULL,        "everything that happens, as WebSocket (Upgrade) or server-sent events; header Last-Event-ID counts as since"),
+    GET("/events",                         WIRE_FOLLOW,     NULL,      "state_first=false", STREAM,  NULL,        "everything that happens, as WebSocket (Upgrade) or server-sent events; header Last-Event-ID counts as since"),
     GET("/flows/{flow}/events",            WIRE_TALE,       "flow",    NULL,            TALE,    "events",    "what happened to a flow, from its birth on"),
     GET("/stats",                          WIRE_STATS,      NULL,      NULL,            MESSAGE, "numbers",   "the counters of the server"),
     {HTTP_VERB_GET, "/metrics", WIRE_METRICS, NULL, NULL, API_BODY_NONE, API_ANSWER_TEXT, NULL, .text = "the counters for Prometheus, text format 0.0.4", .bare = true},

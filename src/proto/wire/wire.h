@@ -54,7 +54,7 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_REASON,           37,  wire_reason,          "reason",          SERVER, 0,                SECOND, "the one reason") \
     X(WIRE_WAIT,             38,  wire_wait,            "wait",            CLIENT, WIRE_WAITED,      SECOND, "tell me when these are over") \
     X(WIRE_WAITED,           39,  wire_waited,          "waited",          SERVER, 0,                SECOND, "these are over") \
-    X(WIRE_SUBSCRIBE,        40,  wire_subscribe,       "subscribe",       CLIENT, WIRE_EVENTS,      SECOND, "tell me everything that happens, from a position on") \
+    X(WIRE_SUBSCRIBE,        40,  wire_subscribe,       "subscribe",       CLIENT, WIRE_EVENTS,      SECOND, "deprecated, use `follow`: the same, as far as memory reaches") \
     X(WIRE_EVENTS,           41,  wire_events,          "events",          SERVER, 0,                SECOND, "what happened, in order") \
     X(WIRE_LOGS,             42,  wire_logs,            "logs",            CLIENT, WIRE_LOG_DATA,    SECOND, "the output of an attempt, and what follows it") \
     X(WIRE_LOG_DATA,         43,  wire_log_data,        "log_data",        SERVER, 0,                SECOND, "a piece of it") \
@@ -123,15 +123,15 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_AUDITED,          157, wire_audited,         "audited",         SERVER, 0,                SECOND, "the page") \
     X(WIRE_WORKER_START,     158, wire_worker_start,    "worker_start",    CLIENT, WIRE_WORKER_STARTED, FIRST, "a worker is to be started on the server's machine") \
     X(WIRE_WORKER_STARTED,   159, wire_worker_started,  "worker_started",  SERVER, 0,                FIRST,  "it is on its way") \
-    X(WIRE_ORION_GET,        165, wire_orion_get,       "orion_get",       CLIENT, WIRE_ORION,       SECOND, "what Orion's interface shows") \
-    X(WIRE_ORION,            166, wire_orion,           "orion",           SERVER, 0,                SECOND, "the caller's tenant, in Orion's words") \
+    X(WIRE_ORION_GET,        165, wire_orion_get,       "orion_get",       CLIENT, WIRE_ORION,       SECOND, "reserved, answered with `unsupported`: what Orion's interface shows, asked in process") \
+    X(WIRE_ORION,            166, wire_orion,           "orion",           SERVER, 0,                SECOND, "reserved: the caller's tenant, in Orion's words") \
     X(WIRE_PLAYGROUND_GET,   167, wire_empty,           "playground_get",  CLIENT, WIRE_PLAYGROUND,  SECOND, "how is the server whose plug can be pulled") \
     X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
     X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \
     X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
     X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once") \
-    X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "what Titan's interface shows") \
-    X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "the caller's tenant, in Titan's words") \
+    X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "reserved, answered with `unsupported`: what Titan's interface shows, asked in process") \
+    X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "reserved: the caller's tenant, in Titan's words") \
     X(WIRE_LIMIT_LS,         205, wire_page,            "limit_ls",        CLIENT, WIRE_LIMIT_LIST,  SECOND, "which limits are there, and how much of them is taken") \
     X(WIRE_LIMIT_LIST,       206, wire_limit_list,      "limit_list",      SERVER, 0,                SECOND, "a page of them")
 /* clang-format on */

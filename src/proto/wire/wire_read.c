@@ -238,6 +238,8 @@ static const struct tlv_field follow_fields[] = {
     TLV_FIELD(3, TLV_TEXT, wire_follow, job, .max = WIRE_TARGET_MAX),
     TLV_FIELD(4, TLV_LIST, wire_follow, type, .max = 16, .sub = &wire_name_desc),
     TLV_FIELD(5, TLV_BOOL, wire_follow, once),
+    TLV_FIELD(6, TLV_LIST, wire_follow, targets, .max = 10000, .sub = &wire_name_desc),
+    TLV_FIELD(7, TLV_BOOL, wire_follow, state_first),
 };
 const struct tlv_desc wire_follow_desc = TLV_DESC("follow", wire_follow, follow_fields);
 

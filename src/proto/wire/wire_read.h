@@ -169,10 +169,11 @@ struct wire_waited { /* one frame whenever something is over; the last one witho
     bool timed_out;
 };
 
+/* Deprecated: `follow` has all of it. What is no longer in memory is a gap. */
 struct wire_subscribe {
     uint64_t after_lsn; /* events behind this one; 0 with `from_start` unset = from now on */
     uint32_t after_ordinal;
-    bool from_start;     /* as far back as the archive reaches */
+    bool from_start;     /* as far back as memory reaches */
     struct tlv_list targets; /* of wire_name: only of these */
     bool state_first;    /* begins with the present state as events */
 };
@@ -200,6 +201,8 @@ struct wire_follow {
     struct slice flow, job; /* only of this one; at most one of them is said */
     struct tlv_list type; /* of wire_name: flow, job, worker, service, metrics; none = all */
     bool once;            /* up to the present, then it ends */
+    struct tlv_list targets; /* of wire_name: only of these flows and jobs, in place of `flow` and `job` */
+    bool state_first;     /* begins with the present state of the jobs that were named, as events */
 };
 
 /* What happened to a flow, from its birth on. */

@@ -118,7 +118,7 @@ static bool is_playground(struct server *s, struct request *r) {
     return false;
 }
 
-void req_playground(struct server *s, struct request *r) {
+HANDLER(req_playground) {
     const struct playground *p = playground_of(s);
     if (!is_playground(s, r)) return;
     struct wire_playground got = {.server = SLICE("running"),
@@ -131,7 +131,7 @@ void req_playground(struct server *s, struct request *r) {
 }
 
 /* The answer is on its way when the supervisor hears of it: serve.c lets a turn of the loop pass. */
-void req_playground_do(struct server *s, struct request *r) {
+HANDLER(req_playground_do) {
     const struct wire_playground_do *m = r->message;
     if (!is_playground(s, r)) return;
     if (m->what == WIRE_PLUG_RECOVER) {

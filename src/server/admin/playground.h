@@ -18,7 +18,7 @@ struct held_attempt;
 
 struct playground {
     const struct kill_switch *kill_switch; /* NULL = this is no playground */
-    int64_t since_ms;        /* wall: when it was ready */
+    int64_t since_ms;                      /* wall: when it was ready */
     struct wire_recovery recovery;
     struct vec open; /* struct attempt_effect: under way when the plug was pulled, not heard of since */
     bool kill_wanted;
@@ -32,8 +32,5 @@ static inline struct playground *playground_of(const struct server *s) {
 
 /* A worker is back and holds these: how did what it had go on? */
 void playground_attached(struct server *s, uint32_t worker, const struct held_attempt *held, uint32_t count);
-
-void req_playground(struct server *s, struct request *r);
-void req_playground_do(struct server *s, struct request *r);
 
 #endif

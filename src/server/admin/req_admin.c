@@ -22,7 +22,7 @@ static void send_one(struct server *s, struct request *r, struct command *cmd) {
     if (c != NULL) call_command(s, r, c, 0, cmd);
 }
 
-void req_pool(struct server *s, struct request *r) {
+HANDLER(req_pool) {
     const struct wire_pool *m = r->message;
     struct command cmd = {.kind = CMD_POOL};
     cmd.as.pool = (struct cmd_pool){m->name, (enum pool_state)m->state, m->refuse_overload,
@@ -30,21 +30,21 @@ void req_pool(struct server *s, struct request *r) {
     send_one(s, r, &cmd);
 }
 
-void req_topic(struct server *s, struct request *r) {
+HANDLER(req_topic) {
     const struct wire_topic *m = r->message;
     struct command cmd = {.kind = CMD_TOPIC};
     cmd.as.topic = (struct cmd_topic){m->name, names_of(r->arena, &m->pools), m->pools.count};
     send_one(s, r, &cmd);
 }
 
-void req_tenant(struct server *s, struct request *r) {
+HANDLER(req_tenant) {
     const struct wire_tenant *m = r->message;
     struct command cmd = {.kind = CMD_TENANT};
     cmd.as.tenant_set = (struct cmd_tenant){m->name, m->weight};
     send_one(s, r, &cmd);
 }
 
-void req_limit(struct server *s, struct request *r) {
+HANDLER(req_limit) {
     const struct wire_limit *m = r->message;
     struct command cmd = {.kind = CMD_LIMIT};
     struct slice own = slice_str(r->session->who.tenant);
@@ -82,7 +82,7 @@ static struct wire_limit_view limit_shown(const struct limit_row *row) {
                                     .bytes = v->bytes};
 }
 
-void req_limit_ls(struct server *s, struct request *r) {
+HANDLER(req_limit_ls) {
     const struct wire_page *m = r->message;
     struct slice own = slice_str(r->session->who.tenant);
     uint32_t most = m->most == 0 || m->most > LIMITS_PAGE_MAX ? LIMITS_PAGE_MAX : m->most, count = 0;
@@ -122,7 +122,7 @@ static void end_worker(struct server *s, struct request *r, struct slice worker)
     call_read(s, r, c, buf_slice(&s->out));
 }
 
-void req_drain(struct server *s, struct request *r) {
+HANDLER(req_drain) {
     const struct wire_drain *m = r->message;
     struct command cmd = {.kind = CMD_DRAIN};
     bool is_worker = r->session->attach != ATTACH_NONE;
@@ -161,7 +161,7 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
     return ERR_OK;
 }
 
-void req_token_new(struct server *s, struct request *r) {
+HANDLER(req_token_new) {
     const struct wire_token_new *m = r->message;
     struct caller c;
     struct why why = {{0}};
@@ -187,7 +187,7 @@ static void hang_up(struct server *s, const struct session *but, struct slice id
     }
 }
 
-void req_token_revoke(struct server *s, struct request *r) {
+HANDLER(req_token_revoke) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
     struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
@@ -205,7 +205,7 @@ void req_token_revoke(struct server *s, struct request *r) {
     session_answer(s, r->session, r->id, WIRE_ACCEPTED, &got);
 }
 
-void req_token_ls(struct server *s, struct request *r) {
+HANDLER(req_token_ls) {
     uint32_t count = s->auth.tokens.count;
     struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, count + 1);
     for (uint32_t i = 0; i < count; i++) {

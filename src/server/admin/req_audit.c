@@ -154,7 +154,7 @@ static enum err query_of(struct server *s, struct request *r, struct audit_query
     return flow_of(s, m->flow, &ret->flow, why);
 }
 
-void req_audit(struct server *s, struct request *r) {
+HANDLER(req_audit) {
     struct journal *journal = server_shard(s)->journal;
     struct why why = {{0}};
     struct audit_query q;

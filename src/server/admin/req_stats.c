@@ -103,7 +103,7 @@ static struct tlv_list stats_of_tenant(struct server *s, struct slice tenant, st
     return (struct tlv_list){list, sizeof all / sizeof all[0]};
 }
 
-void req_stats(struct server *s, struct request *r) {
+HANDLER(req_stats) {
     struct sample now;
     struct slice tenant = slice_str(r->session->who.tenant);
     struct wire_stats got = {.lsn = engine_lsn(server_shard(s)->engine)};
@@ -112,7 +112,7 @@ void req_stats(struct server *s, struct request *r) {
     call_show(s, r, WIRE_NUMBERS, &got);
 }
 
-void req_metrics(struct server *s, struct request *r) {
+HANDLER(req_metrics) {
     struct sample now;
     struct buf text;
     sample_take(s, &now);

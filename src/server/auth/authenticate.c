@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "callback.h"
+#include "callback_token.h"
 #include "job_token.h"
 
 /* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
@@ -44,14 +44,14 @@ static enum err authenticate_token(struct server *s, struct session *n, struct s
 
 static enum err authenticate_caller(struct server *s, struct session *n, struct slice token, struct why *why) {
     bool is_job = job_token_is_one(token);
-    enum err e = check_way(s, n, is_job || callback_is_one(token), why);
+    enum err e = check_way(s, n, is_job || callback_token_is_one(token), why);
     if (e != ERR_OK) return e;
     if (is_job) {
         e = job_token_check(s, token, &n->who, &n->job, why);
         if (e == ERR_OK) job_token_attend(s, n);
         return e;
     }
-    if (callback_is_one(token)) return callback_caller(s, token, &n->who, why);
+    if (callback_token_is_one(token)) return callback_token_caller(s, token, &n->who, why);
     if (token.len > 0) return authenticate_token(s, n, token, why);
     if (n->certified.roles != 0) {
         n->who = n->certified;

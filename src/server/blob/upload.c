@@ -6,7 +6,7 @@
 #include "requests.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 #include "view_store.h"
 
 #define UPLOADS_MAX 4000u
@@ -25,14 +25,14 @@ struct upload {
 };
 
 void upload_init(struct server *s) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     pool_init(&x->uploads, sizeof(struct upload), UPLOADS_MAX);
     map_init(&x->upload_by_number);
     vec_init(&x->ending, sizeof(uint32_t));
 }
 
 static void upload_free(struct server *s, uint32_t index) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     struct upload *u = pool_at(&x->uploads, index);
     if (u->put != NULL) blob_put_drop(u->put);
     map_del(&x->upload_by_number, u->number);
@@ -40,7 +40,7 @@ static void upload_free(struct server *s, uint32_t index) {
 }
 
 void upload_fini(struct server *s) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     for (uint32_t i = 1; i <= x->uploads.high; i++)
         if (((struct upload *)pool_at(&x->uploads, i))->number != 0) upload_free(s, i);
     pool_fini(&x->uploads);
@@ -49,7 +49,7 @@ void upload_fini(struct server *s) {
 }
 
 void upload_forget(struct server *s, conn_id conn) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     if (x->uploads.count == 0) return;
     for (uint32_t i = 1; i <= x->uploads.high; i++) {
         const struct upload *u = pool_at(&x->uploads, i);
@@ -60,7 +60,7 @@ void upload_forget(struct server *s, conn_id conn) {
 /* ---- what there is to do, whoever asks ---- */
 
 static uint32_t place_of(const struct server *s, uint64_t number) {
-    return number == 0 ? 0 : map_get(&streams_of(s)->upload_by_number, number);
+    return number == 0 ? 0 : map_get(&transfers_of(s)->upload_by_number, number);
 }
 
 /* Where there are tokens of tenants, or flows of several, none of them may have the whole disk. */
@@ -73,19 +73,19 @@ static bool has_tenants(const struct server *s) {
 
 enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes, const blob_hash *expected,
                       uint64_t *ret, struct why *why) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     enum err e = request_check(s, n, WIRE_BLOB_PUT, NULL, why); /* whatever it came by */
     if (e != ERR_OK) return e;
     if (bytes > (uint64_t)s->limits->blob_bytes_max)
         return why_set(why, ERR_LIMIT, "the blob has %llu bytes, more than %lld (blob_bytes_max)",
                        (unsigned long long)bytes, (long long)s->limits->blob_bytes_max);
     blobs_share(s->store.blobs, has_tenants(s));
-    e = blobs_admit(s->store.blobs, stream_tenant(n), bytes, why);
+    e = blobs_admit(s->store.blobs, session_tenant(n), bytes, why);
     if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);
     if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
     struct upload *u = pool_at(&x->uploads, index);
-    e = blob_put_begin(s->store.blobs, stream_tenant(n), &u->put, why);
+    e = blob_put_begin(s->store.blobs, session_tenant(n), &u->put, why);
     if (e != ERR_OK) {
         pool_free(&x->uploads, index);
         return e;
@@ -102,7 +102,7 @@ enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes,
 enum err upload_part(struct server *s, uint64_t number, struct slice data, struct why *why) {
     uint32_t index = place_of(s, number);
     REQUIRE(index != 0);
-    struct upload *u = pool_at(&streams_of(s)->uploads, index);
+    struct upload *u = pool_at(&transfers_of(s)->uploads, index);
     if (u->bytes + data.len > (uint64_t)s->limits->blob_bytes_max)
         return why_set(why, ERR_LIMIT, "the blob is longer than %lld bytes (blob_bytes_max)",
                        (long long)s->limits->blob_bytes_max);
@@ -114,12 +114,12 @@ enum err upload_part(struct server *s, uint64_t number, struct slice data, struc
 enum err upload_end(struct server *s, uint64_t number, uint32_t request, bool at_once, struct why *why) {
     uint32_t index = place_of(s, number);
     REQUIRE(index != 0);
-    struct upload *u = pool_at(&streams_of(s)->uploads, index);
+    struct upload *u = pool_at(&transfers_of(s)->uploads, index);
     enum err e = blob_put_end(u->put, why);
     if (e != ERR_OK) return e;
     u->request = request;
     u->at_once = at_once;
-    *(uint32_t *)vec_push(&streams_of(s)->ending) = index;
+    *(uint32_t *)vec_push(&transfers_of(s)->ending) = index;
     upload_flushed(s); /* it may have been there already */
     return ERR_OK;
 }
@@ -144,15 +144,15 @@ static void refuse(struct server *s, struct request *r, enum err e, const char *
         session_error(s, r->session, r->id, e, text);
 }
 
-void stream_blob_begin(struct server *s, struct request *r) {
+HANDLER(req_blob_begin) {
     const struct wire_blob_begin *m = r->message;
     struct why why = {{0}};
     blob_hash hash = {{0}};
     uint64_t bytes = 0;
     if (m->hash.len == DIGEST_BYTES) {
         memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
-        if (blobs_touch(s->store.blobs, stream_tenant(r->session), &hash) &&
-            blobs_stat(s->store.blobs, stream_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
+        if (blobs_touch(s->store.blobs, session_tenant(r->session), &hash) &&
+            blobs_stat(s->store.blobs, session_tenant(r->session), &hash, &bytes, &why) == ERR_OK) {
             struct wire_blob_state got = {.offset = bytes, .stored = true, .hash = m->hash};
             session_answer(s, r->session, r->id, WIRE_BLOB_STATE, &got);
             return;
@@ -164,12 +164,12 @@ void stream_blob_begin(struct server *s, struct request *r) {
         refuse(s, r, e, why.text);
     else
         answer_state(s, r->session, r->id,
-                     pool_at(&streams_of(s)->uploads, map_get(&streams_of(s)->upload_by_number, number)));
+                     pool_at(&transfers_of(s)->uploads, map_get(&transfers_of(s)->upload_by_number, number)));
 }
 
 static struct upload *upload_of(struct server *s, struct request *r, uint64_t number, uint32_t *ret_index) {
-    uint32_t index = number == 0 ? 0 : map_get(&streams_of(s)->upload_by_number, number);
-    struct upload *u = index == 0 ? NULL : pool_at(&streams_of(s)->uploads, index);
+    uint32_t index = number == 0 ? 0 : map_get(&transfers_of(s)->upload_by_number, number);
+    struct upload *u = index == 0 ? NULL : pool_at(&transfers_of(s)->uploads, index);
     if (u == NULL || u->conn.v != r->session->conn.v || u->request != 0) {
         refuse(s, r, ERR_NOT_FOUND, "there is no such upload on this connection: begin one");
         return NULL;
@@ -178,7 +178,7 @@ static struct upload *upload_of(struct server *s, struct request *r, uint64_t nu
     return u;
 }
 
-void stream_blob_part(struct server *s, struct request *r) {
+HANDLER(req_blob_part) {
     const struct wire_blob_part *m = r->message;
     struct why why = {{0}};
     uint32_t index = 0;
@@ -196,7 +196,7 @@ void stream_blob_part(struct server *s, struct request *r) {
     answer_state(s, r->session, r->id, u);
 }
 
-void stream_blob_end(struct server *s, struct request *r) {
+HANDLER(req_blob_end) {
     const struct wire_blob_end *m = r->message;
     struct why why = {{0}};
     uint32_t index = 0;
@@ -213,7 +213,7 @@ void stream_blob_end(struct server *s, struct request *r) {
 }
 
 /* One that fits a frame. */
-void stream_blob_put(struct server *s, struct request *r) {
+HANDLER(req_blob_put) {
     const struct wire_blob_put *m = r->message;
     struct why why = {{0}};
     uint64_t number = 0;
@@ -248,7 +248,7 @@ static void answer_end(struct server *s, const struct upload *u, const blob_hash
 
 /* Who waits for the end of an upload is told at once: nobody knows when there will be room. */
 void upload_no_space(struct server *s) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     upload_flushed(s); /* what is durable is not refused */
     for (uint32_t i = 0; i < x->ending.count; i++) {
         uint32_t index = *(uint32_t *)vec_at(&x->ending, i);
@@ -263,7 +263,7 @@ void upload_no_space(struct server *s) {
 }
 
 void upload_flushed(struct server *s) {
-    struct streams *x = streams_of(s);
+    struct transfers *x = transfers_of(s);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < x->ending.count; i++) {
         uint32_t index = *(uint32_t *)vec_at(&x->ending, i);

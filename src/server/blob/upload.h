@@ -1,4 +1,4 @@
-/* upload.h: blobs on their way in. Part of stream.h. */
+/* upload.h: blobs on their way in. Part of transfers.h. */
 #ifndef REEVE_UPLOAD_H
 #define REEVE_UPLOAD_H
 

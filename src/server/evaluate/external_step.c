@@ -1,7 +1,7 @@
 /* external_step.c: see external_step.h. */
 #include "external_step.h"
 
-#include "callback.h"
+#include "callback_token.h"
 #include "expr.h"
 
 #define REASON_MAX 1000u
@@ -28,8 +28,8 @@ static void put_callback(struct server *s, const struct attempt_effect *a, const
     char *token = arena_alloc(&s->frame_arena, CALLBACK_TOKEN_BYTES),
          *url = arena_alloc(&s->frame_arena, CALLBACK_URL_BYTES);
     struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, 2);
-    callback_make(s, &c, token);
-    callback_url(s, token, url);
+    callback_token_make(s, &c, token);
+    callback_token_url(s, token, url);
     env[0] = (struct wire_pair){SLICE("REEVE_CALLBACK_TOKEN"), slice_str(token)};
     env[1] = (struct wire_pair){SLICE("REEVE_CALLBACK_URL"), slice_str(url)};
     ret->env = (struct tlv_list){env, url[0] != 0 ? 2 : 1};

@@ -3,7 +3,7 @@
 
 #include "blob.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 #define KEPT_BYTES_MAX ((uint64_t)64 << 20)
 #define ITEMS_BYTES_MAX ((size_t)256 << 20) /* what json_bytes_max may be at most */
@@ -44,7 +44,7 @@ enum err items_blob_read(struct server *s, struct slice tenant, struct slice has
     memcpy(h.at, hash.ptr, sizeof h.at);
     for (;;) {
         struct slice piece = {0};
-        enum err e = blobs_read(s->store.blobs, &streams_of(s)->blob_reader, tenant, &h, at, &piece, why);
+        enum err e = blobs_read(s->store.blobs, &transfers_of(s)->blob_reader, tenant, &h, at, &piece, why);
         if (e != ERR_OK) return e;
         if (piece.len == 0) return ERR_OK;
         buf_put_slice(out, piece);

@@ -5,26 +5,11 @@
 #include "history_request.h"
 #include "panic.h"
 #include "server_impl.h"
-#include "session.h"
 #include "server_view.h"
+#include "session.h"
 #include "target.h"
 
-#define READERS_MAX 10000u
 #define WAITS_MAX 1000000u
-#define EVENTS_PER_FRAME 500u
-#define UNSENT_MAX (1u << 20) /* a subscriber with more than this under way gets no further events for now */
-
-struct reader {
-    conn_id conn;
-    uint32_t request;
-    uint64_t at;        /* position of the next event */
-    uint64_t after_lsn; /* this event and all before it are known to the subscriber */
-    uint32_t after_ordinal;
-    bool gap;
-    uint64_t since_lsn; /* its first frame is out when this is durable */
-    struct vec targets; /* struct target; empty = everything */
-    struct bytes *tenant;
-};
 
 struct wait {
     conn_id conn; /* first */
@@ -54,28 +39,20 @@ static void init(struct shard *h, void *own) {
     f->first = f->next = 1;
     f->before_lsn = engine_lsn(server_shard(s)->engine);
     f->before_ordinal = UINT32_MAX;
-    vec_init(&f->readers, sizeof(struct reader));
     pool_init(&f->waits, sizeof(struct wait), WAITS_MAX);
     pool_init(&f->targets, sizeof(struct wait_target), WAITS_MAX * 4);
     map_init(&f->by_flow);
     vec_init(&f->others, sizeof(uint32_t));
 }
 
-static void reader_free(struct reader *r) {
-    vec_fini(&r->targets);
-    bytes_free(r->tenant);
-}
-
 static void fini(struct shard *h, void *own) {
     (void)own;
     struct server *s = h->server;
     struct event_ring *f = event_ring_of(s);
-    for (uint32_t i = 0; i < f->readers.count; i++) reader_free(vec_at(&f->readers, i));
     for (uint32_t i = 1; i <= f->targets.high; i++) {
         struct wait_target *t = pool_at(&f->targets, i);
         if (t->flow != 0) bytes_free(t->text);
     }
-    vec_fini(&f->readers);
     pool_fini(&f->waits);
     pool_fini(&f->targets);
     map_fini(&f->by_flow);
@@ -179,7 +156,7 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     return true;
 }
 
-void event_ring_wait(struct server *s, struct request *r) {
+HANDLER(event_ring_wait) {
     const struct wire_wait *m = r->message;
     struct event_ring *f = event_ring_of(s);
     struct wait_plan p = {0};
@@ -288,141 +265,6 @@ static void put(struct shard *h, void *own, const struct effect *e) {
     }
 }
 
-static bool concerns(struct server *s, const struct reader *r, const struct effect *e) {
-    const struct event *v = &e->as.event;
-    struct flow_view flow;
-    if (e->lsn < r->after_lsn || (e->lsn == r->after_lsn && e->ordinal <= r->after_ordinal)) return false;
-    if (v->kind == EVENT_WORKER) return r->targets.count == 0 && r->tenant == NULL;
-    if (r->tenant != NULL &&
-        (!view_flow(server_state(s), v->job.flow, &flow) || !slice_eq(flow.tenant, bytes_slice(r->tenant))))
-        return false;
-    for (uint32_t i = 0; i < r->targets.count; i++) {
-        const struct target *t = vec_at(&r->targets, i);
-        if (t->job.flow.v != v->job.flow.v) continue;
-        if (t->whole || (v->kind == EVENT_JOB && t->job.ordinal == v->job.ordinal)) return true;
-    }
-    return r->targets.count == 0;
-}
-
-static void reader_flush(struct server *s, struct reader *r) {
-    struct event_ring *f = event_ring_of(s);
-    struct session *n = session_of(s, r->conn);
-    if (engine_durable_lsn(server_shard(s)->engine) < r->since_lsn) return;
-    while (n != NULL && (r->at < f->next || r->gap)) {
-        if (!session_may_be_told(s, n, UNSENT_MAX)) return;
-        if (r->at < f->first) {
-            r->at = f->first;
-            r->gap = true;
-        }
-        arena_reset(&s->frame_arena);
-        struct wire_event *list = ARENA_ARRAY(&s->frame_arena, struct wire_event, EVENTS_PER_FRAME);
-        uint32_t count = 0;
-        for (; r->at < f->next && count < EVENTS_PER_FRAME; r->at++) {
-            const struct effect *e = &f->ring[r->at % EVENT_RING_SIZE];
-            if (concerns(s, r, e)) server_view_event(s, e, &list[count++]);
-        }
-        struct wire_events m = {.events = {list, count}, .gap = r->gap};
-        if (count > 0 || r->gap) session_send(s, n, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, r->request, &m);
-        r->gap = false;
-    }
-}
-
-static void flush_readers(struct server *s) {
-    for (uint32_t i = 0; i < event_ring_of(s)->readers.count; i++) {
-        struct reader *r = vec_at(&event_ring_of(s)->readers, i);
-        reader_flush(s, r);
-    }
-}
-
-static bool subscribe_targets(struct server *s, struct request *r, const struct wire_subscribe *m, struct vec *ret) {
-    const struct wire_name *names = m->targets.at;
-    struct why why = {{0}};
-    vec_init(ret, sizeof(struct target));
-    for (uint32_t i = 0; i < m->targets.count; i++) {
-        struct target t;
-        enum err e = target_find(s, r->session, names[i].name, &t, &why);
-        if (e != ERR_OK) {
-            vec_fini(ret);
-            call_fail(s, r, e, why.text);
-            return false;
-        }
-        *(struct target *)vec_push(ret) = t;
-    }
-    return true;
-}
-
-struct state_first {
-    struct server *s;
-    struct wire_event *list;
-    uint32_t count;
-};
-
-static void state_event(void *ctx, const struct job_view *job) {
-    struct state_first *x = ctx;
-    if (x->count >= EVENTS_PER_FRAME * 20) return;
-    x->list[x->count++] = (struct wire_event){.lsn = engine_lsn(server_shard(x->s)->engine),
-                                              .kind = SLICE("job"),
-                                              .time_ms = job->since.ms,
-                                              .target = server_view_job_name(x->s, job),
-                                              .to = slice_str(job_state_word(job->state)),
-                                              .attempt = job->attempt};
-}
-
-/* The first frame: the present state if asked for, and whether something is missing before what follows. */
-static void subscribed(struct server *s, struct request *r, const struct wire_subscribe *m, struct reader *x) {
-    struct state_first state = {.s = s};
-    arena_reset(&s->frame_arena);
-    state.list = ARENA_ARRAY(&s->frame_arena, struct wire_event, EVENTS_PER_FRAME * 20);
-    if (m->state_first)
-        for (uint32_t i = 0; i < x->targets.count; i++) {
-            const struct target *t = vec_at(&x->targets, i);
-            struct job_view job;
-            if (t->whole)
-                view_each_job(server_state(s), t->job.flow, state_event, &state);
-            else if (view_job(server_state(s), t->job, &job))
-                state_event(&state, &job);
-        }
-    struct wire_events got = {.events = {state.list, state.count}, .gap = x->gap};
-    x->gap = false;
-    struct call *c = call_open(s, r, 1);
-    if (c == NULL) return;
-    buf_clear(&s->out);
-    wire_put(&s->out, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, r->id, &got);
-    call_read(s, r, c, buf_slice(&s->out));
-}
-
-void event_ring_subscribe(struct server *s, struct request *r) {
-    const struct wire_subscribe *m = r->message;
-    struct event_ring *f = event_ring_of(s);
-    struct vec targets;
-    if (!subscribe_targets(s, r, m, &targets)) return;
-    if (f->readers.count >= READERS_MAX) {
-        vec_fini(&targets);
-        session_busy(s, r->session, r->id, "too many subscribe", 1000);
-        return;
-    }
-    bool resumes = m->after_lsn != 0 || m->from_start;
-    part_wake(server_shard(s), event_ring_slot);
-    struct reader *x = vec_push(&f->readers);
-    x->conn = r->session->conn;
-    x->request = r->id;
-    x->since_lsn = engine_lsn(server_shard(s)->engine);
-    x->targets = targets;
-    if (r->session->who.tenant[0] != 0) x->tenant = bytes_new(slice_str(r->session->who.tenant));
-    if (resumes) {
-        x->at = f->first;
-        x->after_lsn = m->after_lsn;
-        x->after_ordinal = m->after_ordinal;
-        x->gap = m->after_lsn < f->before_lsn;
-    } else {
-        /* From now on: what is decided, but not durable yet, comes; what is durable was before. */
-        x->at = f->next;
-        x->after_lsn = engine_lsn(server_shard(s)->engine);
-        x->after_ordinal = UINT32_MAX;
-    }
-    subscribed(s, r, m, x);
-}
-
 /* ---- ends ---- */
 
 static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
@@ -430,16 +272,6 @@ static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
     struct server *s = h->server;
     struct event_ring *f = event_ring_of(s);
     struct session *n = session_of(s, conn);
-    for (uint32_t i = 0; i < f->readers.count; i++) {
-        struct reader *r = vec_at(&f->readers, i);
-        if (r->conn.v != conn.v || r->request != request) continue;
-        struct wire_events m = {0};
-        session_answer(s, n, request, WIRE_EVENTS, &m);
-        reader_free(r);
-        *r = *(struct reader *)vec_at(&f->readers, f->readers.count - 1);
-        f->readers.count--;
-        return true;
-    }
     for (uint32_t i = 1; i <= f->waits.high; i++) {
         const struct wait *w = pool_at(&f->waits, i);
         if (w->conn.v != conn.v || w->request != request) continue;
@@ -454,25 +286,13 @@ static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
 static void conn_gone(struct shard *h, void *own, conn_id conn) {
     struct event_ring *f = own;
     (void)h;
-    for (uint32_t i = 0; i < f->readers.count;) {
-        struct reader *r = vec_at(&f->readers, i);
-        if (r->conn.v != conn.v) {
-            i++;
-            continue;
-        }
-        reader_free(r);
-        *r = *(struct reader *)vec_at(&f->readers, f->readers.count - 1);
-        f->readers.count--;
-    }
     for (uint32_t i = 1; f->waits.count > 0 && i <= f->waits.high; i++)
         if (((struct wait *)pool_at(&f->waits, i))->conn.v == conn.v) wait_free(f, i);
 }
 
 static void flush(struct shard *h, void *own) {
-    struct event_ring *f = own;
+    (void)own;
     expire(h->server);
-    if (f->readers.count > 0) flush_readers(h->server);
-    part_attend(h, event_ring_slot, f->readers.count > 0);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {

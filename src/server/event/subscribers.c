@@ -22,6 +22,7 @@
 #define TICK_MS 1000
 #define PING_MS 20000
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
+#define STATE_EVENTS_MAX 10000u /* of `state_first`; further jobs are told of when they change */
 
 static struct subscriber *subscriber_at(const struct subscribers *h, uint32_t i) {
     return vec_at(&h->followers, i);
@@ -40,6 +41,8 @@ static void init(struct shard *shard, void *own) {
 
 static void subscriber_fini(struct subscriber *f) {
     bytes_free(f->filter.tenant);
+    vec_fini(&f->filter.targets);
+    event_blocks_fini(&f->state);
 }
 
 static void fini(struct shard *shard, void *own) {
@@ -58,14 +61,17 @@ static void fini(struct shard *shard, void *own) {
 
 bool filter_takes(const struct filter *f, const struct event_view *n) {
     if (!(f->kinds & 1u << n->kind)) return false;
-    if (n->kind == EVENT_WORKER) return f->flow == 0 && f->tenant == NULL;
+    if (n->kind == EVENT_WORKER) return f->targets.count == 0 && f->tenant == NULL;
     if (f->tenant != NULL && !slice_eq(n->tenant, bytes_slice(f->tenant))) return false;
-    if (f->flow != 0 && n->flow != f->flow) return false;
-    return f->ordinal == UINT32_MAX || n->ordinal == f->ordinal;
+    for (uint32_t i = 0; i < f->targets.count; i++) {
+        const struct target *t = vec_at(&f->targets, i);
+        if (t->job.flow.v == n->flow && (t->whole || t->job.ordinal == n->ordinal)) return true;
+    }
+    return f->targets.count == 0;
 }
 
 static bool takes_all(const struct filter *f) {
-    return f->kinds == FILTER_ALL_KINDS && f->flow == 0 && f->tenant == NULL;
+    return f->kinds == FILTER_ALL_KINDS && f->targets.count == 0 && f->tenant == NULL;
 }
 
 /* "job,flow" */
@@ -98,22 +104,35 @@ static enum err target_read(struct server *s, const struct session *n, const str
     if (e != ERR_OK) return e;
     if (m->flow.len > 0 && !t.whole) return why_set(why, ERR_INVALID, "`flow` names a job: say job=");
     if (m->job.len > 0 && t.whole) return why_set(why, ERR_INVALID, "`job` names a flow: say flow=");
-    ret->flow = t.job.flow.v;
-    if (!t.whole) ret->ordinal = t.job.ordinal;
+    *(struct target *)vec_push(&ret->targets) = t;
     return ERR_OK;
+}
+
+static enum err targets_read(struct server *s, const struct session *n, const struct wire_follow *m, struct filter *ret,
+                             struct why *why) {
+    const struct wire_name *names = m->targets.at;
+    enum err e = ERR_OK;
+    if (m->targets.count == 0) return target_read(s, n, m, ret, why);
+    if (m->flow.len > 0 || m->job.len > 0)
+        return why_set(why, ERR_INVALID, "`targets` stands in place of `flow` and `job`");
+    for (uint32_t i = 0; e == ERR_OK && i < m->targets.count; i++) {
+        struct target t;
+        e = target_find(s, n, names[i].name, &t, why);
+        if (e == ERR_OK) *(struct target *)vec_push(&ret->targets) = t;
+    }
+    return e;
 }
 
 static enum err filter_read(struct server *s, const struct session *n, const struct wire_follow *m, struct filter *ret,
                             struct why *why) {
     const struct wire_name *types = m->type.at;
     enum err e = ERR_OK;
-    *ret = (struct filter){.ordinal = UINT32_MAX};
     for (uint32_t i = 0; e == ERR_OK && i < m->type.count; i++) e = kinds_read(types[i].name, ret, why);
-    if (e == ERR_OK) e = target_read(s, n, m, ret, why);
+    if (e == ERR_OK) e = targets_read(s, n, m, ret, why);
     if (e != ERR_OK) return e;
     if (m->type.count == 0) {
         ret->kinds = FILTER_ALL_KINDS;
-        ret->metrics = ret->flow == 0;
+        ret->metrics = ret->targets.count == 0;
     }
     /* They are numbers of all tenants. */
     ret->metrics = ret->metrics && role_may(n->who.roles, WIRE_STATS) && n->who.tenant[0] == 0;
@@ -146,12 +165,23 @@ bool subscribers_rejoin(struct server *s, struct subscriber *f) {
     return true;
 }
 
+/* What comes next for it is no longer in the ring: it is told by the archive, or not at all. */
+static void fall_behind(struct server *s, struct subscriber *f) {
+    if (!f->is_live_only) {
+        f->is_behind = true;
+        return;
+    }
+    f->at = event_ring_of(s)->first;
+    f->has_gap = true;
+    subscribers_of(s)->has_more = true;
+}
+
 /* A position that this journal never had is of another one: what there is begins now. */
 static void start_at(struct server *s, struct subscriber *f, bool resumes, struct position since) {
     uint64_t now = engine_lsn(server_shard(s)->engine);
     f->since_lsn = now;
     f->after = resumes && since.lsn <= now ? since : position_end_of(now);
-    if (!subscribers_rejoin(s, f)) f->is_behind = true;
+    if (!subscribers_rejoin(s, f)) fall_behind(s, f);
 }
 
 static enum err since_read(const struct wire_follow *m, bool *ret_given, struct position *ret, struct why *why) {
@@ -160,11 +190,57 @@ static enum err since_read(const struct wire_follow *m, bool *ret_given, struct 
     return why_set(why, ERR_INVALID, "`since` is the position of an event, like 1234.0");
 }
 
-void subscribers_add(struct server *s, struct request *r) {
-    const struct wire_follow *m = r->message;
+struct state_events {
+    struct server *s;
+    struct subscriber *f;
+};
+
+static void state_event(void *ctx, const struct job_view *job) {
+    struct state_events *x = ctx;
+    struct event_blocks *to = &x->f->state;
+    if (to->next - to->first >= STATE_EVENTS_MAX) return;
+    struct event_view n = {.kind = EVENT_JOB, .flow = job->ref.flow.v, .ordinal = job->ref.ordinal};
+    if (x->f->filter.tenant != NULL) n.tenant = bytes_slice(x->f->filter.tenant); /* no target is of another */
+    arena_reset(&x->s->frame_arena);
+    n.event = (struct wire_event){
+        .lsn = x->f->since_lsn,
+        .ordinal = UINT32_MAX, /* behind all of that record: who resumes from here hears what follows */
+        .time_ms = job->since.ms,
+        .target = server_view_job_name(x->s, job),
+        .to = slice_str(job_state_word(job->state)),
+        .attempt = job->attempt};
+    event_blocks_push(to, &n);
+}
+
+/* The present state is taken now and sent when it is durable: by then there may be a later one, which is not. */
+static void take_state(struct server *s, struct subscriber *f) {
+    struct state_events x = {s, f};
+    for (uint32_t i = 0; i < f->filter.targets.count; i++) {
+        const struct target *t = vec_at(&f->filter.targets, i);
+        struct job_view job;
+        if (t->whole)
+            view_each_job(server_state(s), t->job.flow, state_event, &x);
+        else if (view_job(server_state(s), t->job, &job))
+            state_event(&x, &job);
+    }
+}
+
+/* Positions in a stream of HTTP rise, so that its client can resume from each; a state has none between the events. */
+static enum err state_first_check(const struct subscriber *f, struct why *why) {
+    if (!f->is_native)
+        return why_set(why, ERR_INVALID, "`state_first` is of the native protocol: GET the flow after `hello`");
+    if (f->filter.targets.count == 0)
+        return why_set(why, ERR_INVALID, "`state_first` needs `targets`, a flow or a job");
+    return ERR_OK;
+}
+
+static void add(struct server *s, struct request *r, const struct wire_follow *m, bool is_live_only) {
     struct session *n = r->session;
-    struct subscriber f = {
-        .conn = n->conn, .request = r->id, .is_native = n->dialect->events == NULL, .is_once = m->once};
+    struct subscriber f = {.conn = n->conn,
+                           .request = r->id,
+                           .is_native = n->dialect->events == NULL,
+                           .is_once = m->once,
+                           .is_live_only = is_live_only};
     struct position since = {0};
     struct why why = {{0}};
     bool resumes = false;
@@ -172,14 +248,19 @@ void subscribers_add(struct server *s, struct request *r) {
         session_busy(s, n, r->id, "too many follow events", 1000);
         return;
     }
+    vec_init(&f.filter.targets, sizeof(struct target));
+    event_blocks_init(&f.state);
     enum err e = since_read(m, &resumes, &since, &why);
     if (e == ERR_OK) e = filter_read(s, n, m, &f.filter, &why);
+    if (e == ERR_OK && m->state_first) e = state_first_check(&f, &why);
     if (e != ERR_OK) {
+        subscriber_fini(&f);
         call_fail(s, r, e, why.text);
         return;
     }
     if (!f.is_native) f.form = n->dialect->events->form(n);
     start_at(s, &f, resumes, since);
+    if (m->state_first) take_state(s, &f);
     if (subscribers_of(s)->followers.count == 0) { /* nobody listened meanwhile */
         subscribers_of(s)->tick_ms = subscribers_of(s)->ping_ms = s->now_ms;
         event_blocks_clear(&subscribers_of(s)->blocks, event_ring_of(s)->next);
@@ -188,25 +269,24 @@ void subscribers_add(struct server *s, struct request *r) {
     part_wake(server_shard(s), subscribers_slot);
 }
 
+HANDLER(subscribers_add) {
+    add(s, r, r->message, false);
+}
+
+/* SUBSCRIBE of clients of earlier versions. */
+HANDLER(subscribers_add_live) {
+    const struct wire_subscribe *m = r->message;
+    struct wire_follow as_follow = {.targets = m->targets, .state_first = m->state_first && m->targets.count > 0};
+    char since[POSITION_TEXT_BYTES];
+    if (m->after_lsn != 0 || m->from_start)
+        as_follow.since = position_text((struct position){m->after_lsn, m->after_ordinal}, since);
+    add(s, r, &as_follow, true);
+}
+
 static void leave(struct subscribers *h, uint32_t i) {
     subscriber_fini(subscriber_at(h, i));
     *subscriber_at(h, i) = *subscriber_at(h, h->followers.count - 1);
     h->followers.count--;
-}
-
-static bool stop(struct shard *shard, void *own, conn_id conn, uint32_t request) {
-    (void)own;
-    struct server *s = shard->server;
-    struct subscribers *h = subscribers_of(s);
-    for (uint32_t i = 0; i < h->followers.count; i++) {
-        const struct subscriber *f = subscriber_at(h, i);
-        if (f->conn.v != conn.v || f->request != request) continue;
-        struct wire_events last = {0};
-        session_answer(s, session_of(s, conn), request, WIRE_EVENTS, &last);
-        leave(h, i);
-        return true;
-    }
-    return false;
 }
 
 static void conn_gone(struct shard *shard, void *own, conn_id conn) {
@@ -230,44 +310,24 @@ static void send_text(struct server *s, const struct subscriber *f, const char *
     if (n != NULL && subscribers_of(s)->out.len > 0) session_send_raw(s, n, buf_slice(&subscribers_of(s)->out));
 }
 
-static void greet(struct server *s, struct subscriber *f) {
-    struct session *n = session_of(s, f->conn);
-    f->is_greeted = true;
-    if (f->is_native) {
-        struct wire_events hello = {0};
-        session_send(s, n, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, f->request, &hello);
-        return;
-    }
-    struct buf text;
-    buf_init(&text, TEXT_BYTES_MAX);
-    n->dialect->events->begin(s, n);
-    event_blocks_wording(f->form)->hello(&text, f->after, s->world.clock->wall(s->world.clock).ms);
-    send_text(s, f, "hello", &f->after, buf_slice(&text));
-    buf_fini(&text);
-}
-
-static void greet_new(struct server *s) {
-    for (uint32_t i = 0; i < subscribers_of(s)->followers.count; i++) {
-        struct subscriber *f = subscriber_at(subscribers_of(s), i);
-        if (!f->is_greeted && engine_durable_lsn(server_shard(s)->engine) >= f->since_lsn) greet(s, f);
-    }
-}
-
 bool subscribers_may_send(struct server *s, const struct subscriber *f) {
     const struct session *n = session_of(s, f->conn);
     return f->is_greeted && n != NULL && (f->is_native || !n->dialect->events->is_ending(n)) &&
            s->world.net->ops->unsent(s->world.net, f->conn) <= UNSENT_MAX;
 }
 
-static size_t send_native(struct server *s, struct session *n, const struct subscriber *f, const struct event_block *b,
-                          uint32_t first) {
+static void send_frame(struct server *s, const struct subscriber *f, const struct wire_events *m) {
+    session_send(s, session_of(s, f->conn), WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, f->request, m);
+}
+
+static size_t send_native(struct server *s, const struct subscriber *f, const struct event_block *b, uint32_t first) {
     arena_reset(&s->frame_arena);
     struct wire_event *list = ARENA_ARRAY(&s->frame_arena, struct wire_event, EVENT_BLOCK_EVENTS);
     uint32_t count = 0;
     for (uint32_t i = first; i < event_block_count(b); i++)
         if (filter_takes(&f->filter, event_block_at(b, i))) list[count++] = event_block_at(b, i)->event;
     struct wire_events m = {.events = {list, count}};
-    if (count > 0) session_send(s, n, WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, f->request, &m);
+    if (count > 0) send_frame(s, f, &m);
     return s->out.len;
 }
 
@@ -291,20 +351,49 @@ static size_t send_some(struct server *s, struct session *n, const struct subscr
     return sent;
 }
 
-size_t subscribers_send(struct server *s, struct subscriber *f, struct event_block *b, uint32_t first) {
+static size_t send_block(struct server *s, const struct subscriber *f, struct event_block *b, uint32_t first) {
     struct session *n = session_of(s, f->conn);
+    if (f->is_native) return send_native(s, f, b, first);
+    if (takes_all(&f->filter)) return send_range(s, n, f, b, first, event_block_count(b));
+    return send_some(s, n, f, b, first);
+}
+
+size_t subscribers_send(struct server *s, struct subscriber *f, struct event_block *b, uint32_t first) {
     uint32_t count = event_block_count(b);
-    size_t sent = 0;
     while (first < count && !position_is_after(event_view_position(event_block_at(b, first)), f->after)) first++;
     if (first == count) return 0;
-    if (f->is_native)
-        sent = send_native(s, n, f, b, first);
-    else if (takes_all(&f->filter))
-        sent = send_range(s, n, f, b, first, count);
-    else
-        sent = send_some(s, n, f, b, first);
+    size_t sent = send_block(s, f, b, first);
     f->after = event_block_last(b);
     return sent;
+}
+
+static void say_hello(struct server *s, const struct subscriber *f) {
+    struct session *n = session_of(s, f->conn);
+    struct buf text;
+    buf_init(&text, TEXT_BYTES_MAX);
+    n->dialect->events->begin(s, n);
+    event_blocks_wording(f->form)->hello(&text, f->after, s->world.clock->wall(s->world.clock).ms);
+    send_text(s, f, "hello", &f->after, buf_slice(&text));
+    buf_fini(&text);
+}
+
+static void greet(struct server *s, struct subscriber *f) {
+    struct wire_events hello = {0};
+    f->is_greeted = true;
+    if (f->is_native)
+        send_frame(s, f, &hello);
+    else
+        say_hello(s, f);
+    for (uint32_t i = 0; i < f->state.blocks.count; i++)
+        (void)send_block(s, f, *(struct event_block *const *)vec_at(&f->state.blocks, i), 0);
+    event_blocks_clear(&f->state, 1);
+}
+
+static void greet_new(struct server *s) {
+    for (uint32_t i = 0; i < subscribers_of(s)->followers.count; i++) {
+        struct subscriber *f = subscriber_at(subscribers_of(s), i);
+        if (!f->is_greeted && engine_durable_lsn(server_shard(s)->engine) >= f->since_lsn) greet(s, f);
+    }
 }
 
 void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn) {
@@ -313,8 +402,7 @@ void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn) 
     subscribers_of(s)->dropped += records;
     f->after = position_end_of(lsn);
     if (f->is_native) {
-        struct wire_events m = {.gap = true};
-        session_send(s, session_of(s, f->conn), WIRE_EVENTS, FRAME_ANSWER | FRAME_MORE, f->request, &m);
+        send_frame(s, f, &(struct wire_events){.gap = true});
         return;
     }
     struct buf text;
@@ -344,7 +432,7 @@ static void fill_tape(struct server *s) {
     const struct event_ring *d = event_ring_of(s);
     for (uint32_t i = 0; i < h->followers.count; i++) {
         struct subscriber *f = subscriber_at(h, i);
-        if (!f->is_behind && f->at < d->first) f->is_behind = true;
+        if (!f->is_behind && f->at < d->first) fall_behind(s, f);
     }
     if (!anyone_keeps_up(h)) event_blocks_clear(&h->blocks, d->next);
     if (h->blocks.next < d->first) event_blocks_clear(&h->blocks, d->first);
@@ -368,6 +456,10 @@ static struct event_block *block_of_ring(struct server *s, uint64_t at, uint64_t
 
 static void deliver(struct server *s, struct subscriber *f, size_t *budget) {
     struct subscribers *h = subscribers_of(s);
+    if (f->has_gap && subscribers_may_send(s, f)) {
+        send_frame(s, f, &(struct wire_events){.gap = true});
+        f->has_gap = false;
+    }
     while (f->at < h->blocks.next && subscribers_may_send(s, f)) {
         uint32_t first = 0;
         struct event_block *b = event_blocks_find(&h->blocks, f->at, &first), *own = NULL;
@@ -381,7 +473,7 @@ static void deliver(struct server *s, struct subscriber *f, size_t *budget) {
         *budget -= sent < *budget ? sent : *budget;
         event_block_free(own);
     }
-    if (h->blocks.next - f->at > (uint64_t)s->limits->event_queue) f->is_behind = true;
+    if (!f->is_live_only && h->blocks.next - f->at > (uint64_t)s->limits->event_queue) f->is_behind = true;
 }
 
 static void deliver_all(struct server *s) {
@@ -398,6 +490,24 @@ static void deliver_all(struct server *s) {
     }
     h->turn = count > 0 ? (h->turn + 1) % count : 0;
     event_blocks_trim(&h->blocks, least);
+}
+
+/* What has happened by now is told before the last frame: nobody who stops at the end of a flow misses that. */
+static bool stop(struct shard *shard, void *own, conn_id conn, uint32_t request) {
+    struct subscribers *h = own;
+    struct server *s = shard->server;
+    for (uint32_t i = 0; i < h->followers.count; i++) {
+        struct subscriber *f = subscriber_at(h, i);
+        if (f->conn.v != conn.v || f->request != request) continue;
+        size_t budget = TURN_BYTES_MAX;
+        struct wire_events last = {0};
+        fill_tape(s);
+        if (!f->is_behind) deliver(s, f, &budget);
+        session_answer(s, session_of(s, conn), request, WIRE_EVENTS, &last);
+        leave(h, i);
+        return true;
+    }
+    return false;
 }
 
 /* Those who wanted to hear up to a certain record, and have. */

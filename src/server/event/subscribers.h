@@ -17,11 +17,10 @@
 #include "net.h"
 #include "server_impl.h"
 
-struct filter { /* whom an event concerns */
+struct filter {           /* whom an event concerns */
     uint32_t kinds;       /* bits of enum event_kind */
     bool metrics;         /* hears the tick */
-    uint64_t flow;        /* 0 = every one */
-    uint32_t ordinal;     /* of a job in it; UINT32_MAX = every one */
+    struct vec targets;   /* struct target; none = every flow and job */
     struct bytes *tenant; /* NULL = of all */
 };
 
@@ -36,19 +35,22 @@ struct subscriber {
     bool is_behind;
     uint64_t since_lsn; /* nothing leaves before this is durable */
     bool is_greeted;
-    bool is_once; /* up to since_lsn, then it is let go */
+    bool is_once;              /* up to since_lsn, then it is let go */
+    bool is_live_only;         /* what the ring no longer has is a gap: the archive is not read for it */
+    bool has_gap;              /* which it was not told of yet */
+    struct event_blocks state; /* of the jobs it named, as events of since_lsn: sent with the greeting */
 };
 
 struct subscribers {
     struct vec followers;       /* struct subscriber */
     struct event_blocks blocks; /* the end of the ring, as far as followers are there */
-    struct position told; /* of the last event in the ring, or before it */
-    uint32_t turn;        /* who comes first: the budget of a turn may not reach everyone */
-    bool has_more;        /* for someone who takes it: the budget was used up, or one has joined */
+    struct position told;       /* of the last event in the ring, or before it */
+    uint32_t turn;              /* who comes first: the budget of a turn may not reach everyone */
+    bool has_more;              /* for someone who takes it: the budget was used up, or one has joined */
     int64_t sent_ms, tick_ms, ping_ms;
     struct buf ticks[EVENT_FORM_COUNT]; /* numbers that wait until they are durable */
-    uint64_t tick_lsn;                 /* which they are with this one; 0 = there are none */
-    uint64_t dropped; /* records that followers wanted and the archive no longer had */
+    uint64_t tick_lsn;                  /* which they are with this one; 0 = there are none */
+    uint64_t dropped;                   /* records that followers wanted and the archive no longer had */
     struct backfill backfill;
     struct buf out;
 };
@@ -58,8 +60,6 @@ extern const uint8_t subscribers_slot;
 static inline struct subscribers *subscribers_of(const struct server *s) {
     return shard_part(server_shard(s), subscribers_slot);
 }
-
-void subscribers_add(struct server *s, struct request *r); /* WIRE_FOLLOW */
 
 /* ---- for backfill.c ---- */
 

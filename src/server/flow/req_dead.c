@@ -75,7 +75,7 @@ static enum err check(const struct wire_dead *m, struct why *why) {
     return ERR_OK;
 }
 
-void req_dead(struct server *s, struct request *r) {
+HANDLER(req_dead) {
     const struct wire_dead *m = r->message;
     struct why why = {{0}};
     flow_id flow = {0};

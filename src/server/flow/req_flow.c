@@ -12,8 +12,8 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
 #include "target.h"
+#include "transfers.h"
 
 static struct tlv_list names_of(struct arena *a, const struct tlv_list *from) {
     if (from->count == 0) return (struct tlv_list){0};
@@ -120,7 +120,7 @@ static enum err blob_there(struct server *s, const struct request *r, struct sli
     blob_hash h;
     if (hash.len != DIGEST_BYTES) return ERR_OK;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    if (blobs_touch(s->store.blobs, stream_tenant(r->session), &h)) return ERR_OK;
+    if (blobs_touch(s->store.blobs, session_tenant(r->session), &h)) return ERR_OK;
     return why_set(why, ERR_NOT_FOUND, "the %s is a blob that is not stored here: put it first", what);
 }
 
@@ -256,7 +256,7 @@ enum err req_flow_command(struct server *s, const struct request *r, const struc
     return e == ERR_OK && by_job ? add_scope_check(s, c->adder, &c->jobs, r->arena, why) : e;
 }
 
-void req_submit(struct server *s, struct request *r) {
+HANDLER(req_submit) {
     const struct wire_submit *m = r->message;
     const struct wire_flow *flows = m->flows.at;
     if (m->flows.count == 0) {
@@ -277,7 +277,7 @@ void req_submit(struct server *s, struct request *r) {
     }
 }
 
-void req_add(struct server *s, struct request *r) {
+HANDLER(req_add) {
     const struct wire_add_jobs *m = r->message;
     struct command cmd = {.kind = CMD_ADD};
     struct why why = {{0}};
@@ -319,7 +319,7 @@ static enum err change_of(uint8_t op, const struct target *t, struct slice reaso
     return ERR_OK;
 }
 
-void req_targets(struct server *s, struct request *r) {
+HANDLER(req_targets) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
     if (m->targets.count == 0) {
@@ -342,7 +342,7 @@ void req_targets(struct server *s, struct request *r) {
     }
 }
 
-void req_pause(struct server *s, struct request *r) {
+HANDLER(req_pause) {
     const struct wire_pause *m = r->message;
     struct command cmd = {.kind = CMD_PAUSE};
     struct why why = {{0}};
@@ -386,7 +386,7 @@ static void send_verdict(struct server *s, struct request *r, struct command *cm
         call_refuse(s, r, c, 0, e, why->text);
 }
 
-void req_verdict(struct server *s, struct request *r) {
+HANDLER(req_verdict) {
     const struct wire_verdict *m = r->message;
     struct command cmd = {.kind = CMD_VERDICT};
     struct why why = {{0}};

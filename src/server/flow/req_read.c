@@ -55,7 +55,7 @@ static void got_job(void *ctx, const struct job_view *job) {
     got_room(g);
 }
 
-void req_get(struct server *s, struct request *r) {
+HANDLER(req_get) {
     const struct wire_get *m = r->message;
     struct target t;
     struct why why = {{0}};
@@ -308,7 +308,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     return why_set(why, ERR_INVALID, "there is no such list");
 }
 
-void req_list(struct server *s, struct request *r) {
+HANDLER(req_list) {
     const struct wire_list *m = r->message;
     struct why why = {{0}};
     struct page p = {.s = s, .r = r, .m = m, .most = m->most == 0 ? PAGE_STANDARD : m->most};
@@ -344,7 +344,7 @@ void req_list(struct server *s, struct request *r) {
 
 /* ---- why, stats ---- */
 
-void req_why(struct server *s, struct request *r) {
+HANDLER(req_why) {
     const struct wire_why *m = r->message;
     struct why why = {{0}};
     struct why_job reason;

@@ -264,7 +264,7 @@ static enum err flow_find(struct server *s, struct request *r, uint64_t *ret, st
     return ERR_OK;
 }
 
-void flow_events_read(struct server *s, struct request *r) {
+HANDLER(flow_events_read) {
     const struct wire_tale *m = r->message;
     struct position since = {0};
     struct why why = {{0}};

@@ -17,6 +17,4 @@ static inline struct flow_events *flow_events_of(const struct server *s) {
     return shard_part(server_shard(s), flow_events_slot);
 }
 
-void flow_events_read(struct server *s, struct request *r); /* WIRE_TALE */
-
 #endif

@@ -11,8 +11,8 @@
 #include "server_view.h"
 #include "session.h"
 #include "state_view.h"
-#include "stream.h"
 #include "target.h"
+#include "transfers.h"
 
 #define WAITS_MAX 1000u
 #define CURSOR_PART 1024u /* a cursor in the jobs of an old flow: its part times this, and the place in it */
@@ -252,8 +252,8 @@ static void then_logs(struct server *s, struct request *r, struct history_reques
         call_fail(s, r, e, why.text);
         return;
     }
-    stream_log_of(s, r, (struct job_ref){{a->found[0].flow}, job.ordinal},
-                  m->attempt != 0 ? m->attempt : job.view.attempt);
+    transfer_log_of(s, r, (struct job_ref){{a->found[0].flow}, job.ordinal},
+                    m->attempt != 0 ? m->attempt : job.view.attempt);
 }
 
 static void then_wait(struct server *s, struct request *r, struct history_request_wait *w,

@@ -33,7 +33,7 @@ static void send_store(struct server *s, struct request *r, struct command *cmd,
         call_refuse(s, r, c, 0, e, why->text);
 }
 
-void req_kv_change(struct server *s, struct request *r) {
+HANDLER(req_kv_change) {
     static const enum store_op ops[WIRE_KV_OP_COUNT] = {STORE_SET,    STORE_DELETE, STORE_INCREASE, STORE_ADD,
                                                         STORE_REMOVE, STORE_EXPIRE, STORE_PUBLISH};
     const struct wire_kv_change *m = r->message;
@@ -85,7 +85,7 @@ static void page_member(void *ctx, struct slice member) {
     p->members[p->count++].text = member;
 }
 
-void req_kv_get(struct server *s, struct request *r) {
+HANDLER(req_kv_get) {
     const struct wire_kv_get *m = r->message;
     struct why why = {{0}};
     struct store_place place = {.tenant = tenant_of(r->session)};
@@ -135,7 +135,7 @@ static void note_watch(struct u32vec *ids, uint32_t request) {
     u32vec_push(ids, request);
 }
 
-void req_kv_watch(struct server *s, struct request *r) {
+HANDLER(req_kv_watch) {
     const struct wire_kv_watch *m = r->message;
     struct command cmd = {0};
     struct why why = {{0}};

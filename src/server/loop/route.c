@@ -14,24 +14,24 @@
 #define KEPT_BYTES ((size_t)1 << 20) /* of the memory for one request, between two */
 #define KEPT_REQUEST_BYTES_MAX ((size_t)256 << 20)
 
-void request_ping(struct server *s, struct request *r) {
+HANDLER(request_ping) {
     session_answer(s, r->session, r->id, WIRE_PONG, r->message);
 }
 
-void request_hello(struct server *s, struct request *r) {
+HANDLER(request_hello) {
     session_error(s, r->session, r->id, ERR_STATE, "hello was said already");
 }
 
-void request_nothing(struct server *s, struct request *r) {
+HANDLER(request_nothing) {
     (void)s, (void)r;
 }
 
-void request_goodbye(struct server *s, struct request *r) {
+HANDLER(request_goodbye) {
     (void)s;
     r->session->goodbye = true;
 }
 
-void request_stop(struct server *s, struct request *r) {
+HANDLER(request_stop) {
     const struct wire_stop *m = r->message;
     conn_id conn = r->session->conn;
     bool found = shard_stop_stream(server_shard(s), conn, m->request);

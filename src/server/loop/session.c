@@ -9,7 +9,6 @@
 #include "job_token.h"
 #include "panic.h"
 #include "server_impl.h"
-#include "stream.h"
 
 #define BUSY_RETRY_MS 250
 #define UNSENT_MAX (16u << 20)
@@ -83,6 +82,10 @@ bool session_is_slow(struct server *s, struct session *n) {
     if (n->owed + n->unsent + n->sent_bytes <= AHEAD_BYTES) return false;
     session_look(s, n);
     return n->owed + n->unsent > AHEAD_BYTES;
+}
+
+struct slice session_tenant(const struct session *n) {
+    return n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
 }
 
 /* Goes on when everything was taken (`drained`), or when what it is owed has left (call.c). */

@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "dialect.h"
 #include "effect.h"
+#include "joblog.h"
 #include "lane.h"
 #include "net.h"
 #include "vec.h"
@@ -25,6 +26,11 @@ enum attach_state {
     ATTACH_NONE,  /* no worker */
     ATTACH_ASKED, /* the engine accepted its attach; `attached` leaves when that is durable */
     ATTACH_DONE,
+};
+
+struct log_mark { /* of a worker's session: taken, not yet acknowledged */
+    struct log_key key;
+    uint64_t offset, ticket;
 };
 
 struct session {
@@ -84,6 +90,7 @@ bool session_speak(struct server *s, struct session *n, const struct dialect_ops
 
 void session_came(struct server *s, conn_id conn);                /* bytes did; fine when it is gone */
 struct session *session_of(const struct server *s, conn_id conn); /* NULL: it is gone */
+struct slice session_tenant(const struct session *n);             /* whose blobs it sees, and whose worker it is */
 void session_free_all(struct server *s);
 /* Those that may have something in the shard, which goes: all that have said how they speak. It hears nothing of it. */
 void session_end_spoken(struct server *s);

@@ -3,7 +3,7 @@
 
 #include "blob.h"
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 #define NO_SPACE_RETRY_MS 1000
 
@@ -42,7 +42,7 @@ void store_flush_kick(struct server *s) {
     if (f->again_ms > s->now_ms || is_under_way(s)) return;
     f->again_ms = 0;
     if (!blob_log_store_kick(&s->store)) return;
-    streams_handed_over(s);
+    transfers_handed_over(s);
     part_attend(h, store_flush_slot, true);
 }
 

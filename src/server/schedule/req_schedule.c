@@ -25,7 +25,7 @@ static void send_one(struct server *s, struct request *r, struct command *cmd, e
         call_refuse(s, r, c, 0, e, why->text);
 }
 
-void req_schedule_set(struct server *s, struct request *r) {
+HANDLER(req_schedule_set) {
     const struct wire_schedule_set *m = r->message;
     struct command flow = {0}, cmd = {.kind = CMD_SCHEDULE};
     struct recur recur;
@@ -79,7 +79,7 @@ static enum err past_slots(struct server *s, struct request *r, const struct wir
     return ERR_OK;
 }
 
-void req_schedule_change(struct server *s, struct request *r) {
+HANDLER(req_schedule_change) {
     static const enum command_kind kinds[WIRE_SCHEDULE_OP_COUNT] = {CMD_SCHEDULE_REMOVE, CMD_SCHEDULE_PAUSE,
                                                                     CMD_SCHEDULE_PAUSE, CMD_SCHEDULE_BACKFILL};
     const struct wire_schedule_change *m = r->message;
@@ -149,7 +149,7 @@ static void one(void *ctx, const struct schedule_view *v) {
     p->last = v->revision;
 }
 
-void req_schedule_ls(struct server *s, struct request *r) {
+HANDLER(req_schedule_ls) {
     const struct wire_schedule_ls *m = r->message;
     struct schedule_page p = {.s = s, .r = r, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];

@@ -2,7 +2,7 @@
 #include "deploy_log.h"
 
 #include "server_impl.h"
-#include "stream.h"
+#include "transfers.h"
 
 struct deployed { /* a version, and the job that deploys it */
     flow_id version;
@@ -10,16 +10,16 @@ struct deployed { /* a version, and the job that deploys it */
 };
 
 void deploy_log_init(struct server *s) {
-    vec_init(&streams_of(s)->deployed, sizeof(struct deployed));
+    vec_init(&transfers_of(s)->deployed, sizeof(struct deployed));
 }
 
 void deploy_log_fini(struct server *s) {
-    vec_fini(&streams_of(s)->deployed);
+    vec_fini(&transfers_of(s)->deployed);
 }
 
 static struct deployed *find(struct server *s, flow_id version) {
-    for (uint32_t i = 0; i < streams_of(s)->deployed.count; i++) {
-        struct deployed *d = vec_at(&streams_of(s)->deployed, i);
+    for (uint32_t i = 0; i < transfers_of(s)->deployed.count; i++) {
+        struct deployed *d = vec_at(&transfers_of(s)->deployed, i);
         if (d->version.v == version.v) return d;
     }
     return NULL;
@@ -27,7 +27,7 @@ static struct deployed *find(struct server *s, flow_id version) {
 
 /* Also lets go of versions that are no more, so the list is never longer than there are services. */
 static void remember(struct server *s, flow_id version, struct job_ref job) {
-    struct vec *all = &streams_of(s)->deployed;
+    struct vec *all = &transfers_of(s)->deployed;
     struct flow_view ignored;
     for (uint32_t i = 0; i < all->count;) {
         struct deployed *d = vec_at(all, i);

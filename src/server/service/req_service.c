@@ -10,7 +10,7 @@
 #define PAGE_MAX 1000u
 #define TEXT_BYTES 80u
 
-void req_service_set(struct server *s, struct request *r) {
+HANDLER(req_service_set) {
     const struct wire_service_set *m = r->message;
     struct command cmd = {.kind = CMD_SERVICE};
     cmd.as.service.name = m->name;
@@ -86,7 +86,7 @@ static void one_service(void *ctx, const struct service_view *v) {
     if (at >= p->skip && p->count < p->most) show_service(p->s, v, &p->list[p->count++]);
 }
 
-void req_service_ls(struct server *s, struct request *r) {
+HANDLER(req_service_ls) {
     const struct wire_page *m = r->message;
     struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];

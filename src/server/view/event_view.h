@@ -1,5 +1,5 @@
 /* event_view.h: an event with its words: what is told of it, and what decides whom it concerns. Made from an effect and
- * the state it happened in: the server's for what happens now (server_view_event), another one for the past told again
+ * the state it happened in: the server's for what happens now, another one for the past told again
  * (event_replay.h). As bytes it goes through the pipe of the process that does that. */
 #ifndef REEVE_EVENT_VIEW_H
 #define REEVE_EVENT_VIEW_H

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "event_view.h"
 #include "state_view.h"
 #include "utf8.h"
 
@@ -250,11 +249,4 @@ void server_view_demand(struct server *s, const struct demand_view *v, struct wi
                                     .since_ms = v->since.ms,
                                     .code = slice_str(block_word(v->block)),
                                     .at_once = v->at_once};
-}
-
-void server_view_event(struct server *s, const struct effect *e, struct wire_event *ret) {
-    struct state_view l = lens_of(s);
-    struct event_view n;
-    event_view_make(&l, e, &n);
-    *ret = n.event;
 }

@@ -27,7 +27,6 @@ void server_view_worker(struct server *s, const struct worker_view *v, struct wi
 /* The text of BLOCK_CAPABILITY or BLOCK_NO_WORKERS, and what the job asks for that nobody has. */
 struct slice server_view_asked(struct server *s, const struct job_view *job, enum block block);
 void server_view_demand(struct server *s, const struct demand_view *v, struct wire_demand_row *ret);
-void server_view_event(struct server *s, const struct effect *e, struct wire_event *ret);
 
 /* Files that a job left (rec_artifacts as the state keeps them), as wire_kept. */
 struct tlv_list server_view_artifacts(struct server *s, struct slice artifacts);

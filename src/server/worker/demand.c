@@ -7,7 +7,7 @@
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 #include "view_demand.h"
 
 #define WATCHERS_MAX 256u     /* a look costs each of them the number of classes times that of workers */
@@ -144,7 +144,7 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
         bytes_free(body);
         ENSURE(wire_take(&f, &birth, &own, why) == ERR_OK);
         struct worker_info given = req_worker_info(s, &birth, &own.kind);
-        given.tenant = own_words(&birth, stream_tenant(r->session)); /* as if it attached here */
+        given.tenant = own_words(&birth, session_tenant(r->session)); /* as if it attached here */
         if (view_demand_kind(s->limits, &given, &birth, &w->kind, why) != ERR_OK) {
             arena_fini(&birth);
             return NULL;
@@ -155,7 +155,7 @@ static struct watcher *watcher_new(struct server *s, struct request *r, struct w
     return w;
 }
 
-void demand_watch(struct server *s, struct request *r) {
+HANDLER(demand_watch) {
     const struct wire_demand_watch *m = r->message;
     struct why why = {{0}};
     if (demands_of(s)->watchers.count >= WATCHERS_MAX) {

@@ -11,10 +11,10 @@
 #define DEMAND_MS 100 /* a worker takes longer to start */
 
 struct demands {
-    struct vec watchers; /* struct watcher * */
+    struct vec watchers;              /* struct watcher * */
     uint64_t seen_lsn, seen_commands; /* of the state that was last looked at */
-    bool stale;      /* something happened since */
-    int64_t next_ms; /* not before this is it looked at again */
+    bool stale;                       /* something happened since */
+    int64_t next_ms;                  /* not before this is it looked at again */
 };
 
 extern const uint8_t demands_slot;
@@ -22,7 +22,5 @@ extern const uint8_t demands_slot;
 static inline struct demands *demands_of(const struct server *s) {
     return shard_part(server_shard(s), demands_slot);
 }
-
-void demand_watch(struct server *s, struct request *r);
 
 #endif

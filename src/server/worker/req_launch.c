@@ -75,7 +75,7 @@ static enum err what_of(const struct server *s, const struct wire_worker_start *
     return ERR_OK;
 }
 
-void req_launch(struct server *s, struct request *r) {
+HANDLER(req_launch) {
     struct server_launch what;
     struct why why = {{0}};
     enum err e = what_of(s, r->message, &what, &why);

@@ -9,7 +9,7 @@
 #include "route.h"
 #include "server_impl.h"
 #include "session.h"
-#include "stream.h"
+#include "transfers.h"
 
 extern const uint8_t ends_slot;
 
@@ -98,7 +98,7 @@ static enum err check_certified(const struct server *s, const struct session *n,
         name, SLICE_FMT(worker), name);
 }
 
-void req_attach(struct server *s, struct request *r) {
+HANDLER(req_attach) {
     const struct wire_attach *m = r->message;
     struct session *n = r->session;
     struct command cmd = {.kind = CMD_ATTACH};
@@ -127,7 +127,7 @@ void req_attach(struct server *s, struct request *r) {
                                         .info = req_worker_info(s, r->arena, &m->info),
                                         .held = list,
                                         .held_count = m->held.count};
-    cmd.as.attach.info.tenant = stream_tenant(n);
+    cmd.as.attach.info.tenant = session_tenant(n);
     struct call *c = call_open(s, r, 1);
     if (c == NULL) return;
     bool accepted = call_command(s, r, c, 0, &cmd) == ERR_OK;
@@ -143,7 +143,7 @@ void req_attach(struct server *s, struct request *r) {
     server_command(s, r->session->conn, 0, &beat);
 }
 
-void req_heartbeat(struct server *s, struct request *r) {
+HANDLER(req_heartbeat) {
     const struct wire_heartbeat *m = r->message;
     struct command cmd = {.kind = CMD_HEARTBEAT};
     cmd.as.worker = load_of(r->session, &m->load);
@@ -153,13 +153,13 @@ void req_heartbeat(struct server *s, struct request *r) {
     call_command(s, r, c, 0, &cmd);
 }
 
-void req_credit(struct server *s, struct request *r) {
+HANDLER(req_credit) {
     struct command cmd = {.kind = CMD_HEARTBEAT};
     cmd.as.worker = load_of(r->session, r->message);
     server_command(s, r->session->conn, 0, &cmd);
 }
 
-void req_detach(struct server *s, struct request *r) {
+HANDLER(req_detach) {
     struct command cmd = {.kind = CMD_DETACH};
     cmd.as.worker =
         (struct cmd_worker){.worker = bytes_slice(r->session->worker), .incarnation = r->session->incarnation};
@@ -181,7 +181,7 @@ static struct cmd_attempt attempt_of(const struct session *n, const struct wire_
                                 .attempt = a->attempt};
 }
 
-void req_started(struct server *s, struct request *r) {
+HANDLER(req_started) {
     const struct wire_attempts *m = r->message;
     const struct wire_attempt *list = m->attempts.at;
     for (uint32_t i = 0; i < m->attempts.count; i++) {
@@ -191,7 +191,7 @@ void req_started(struct server *s, struct request *r) {
     }
 }
 
-void req_progress(struct server *s, struct request *r) {
+HANDLER(req_progress) {
     const struct wire_progress *m = r->message;
     const struct wire_progress_item *list = m->items.at;
     for (uint32_t i = 0; i < m->items.count; i++) {
@@ -203,7 +203,7 @@ void req_progress(struct server *s, struct request *r) {
     }
 }
 
-void req_health(struct server *s, struct request *r) {
+HANDLER(req_health) {
     const struct wire_health *m = r->message;
     const struct wire_health_item *list = m->items.at;
     for (uint32_t i = 0; i < m->items.count; i++) {
@@ -228,11 +228,11 @@ static enum err logs_ticket(struct server *s, struct session *n, const struct wi
         struct log_key key = {.flow = a->flow, .shard = a->shard, .ordinal = a->ordinal, .attempt = a->attempt};
         struct log_state log;
         /* Of an attempt that is no longer its own no log was taken: the engine refuses the end, and all is said. */
-        if (ends[i].log_bytes == 0 || !stream_log_is_own(s, n, a)) continue;
+        if (ends[i].log_bytes == 0 || !transfer_log_is_own(s, n, a)) continue;
         joblogs_state(s->store.logs, &key, &log);
         if (log.end < ends[i].log_bytes) {
-            stream_log_mark(n, &key, &log);
-            stream_log_ack(s, n);
+            transfer_log_mark(n, &key, &log);
+            transfer_log_ack(s, n);
             return why_set(why, ERR_CONFLICT, "of the log only %llu bytes of %llu came: send the rest, then done again",
                            (unsigned long long)log.end, (unsigned long long)ends[i].log_bytes);
         }
@@ -246,7 +246,7 @@ static bool is_stored(struct server *s, const struct session *n, struct slice ha
     blob_hash h;
     if (hash.len != DIGEST_BYTES) return false;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
-    return blobs_touch(s->store.blobs, stream_tenant(n), &h);
+    return blobs_touch(s->store.blobs, session_tenant(n), &h);
 }
 
 /* What it leaves as blobs must be here before its end is recorded. A worker that was away for longer than they wait
@@ -297,7 +297,7 @@ static void record_ends(struct server *s, struct request *r, const struct wire_d
     }
 }
 
-void req_done(struct server *s, struct request *r) {
+HANDLER(req_done) {
     const struct wire_done *m = r->message;
     struct why why = {{0}};
     uint64_t ticket = 0;

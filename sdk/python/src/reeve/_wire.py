@@ -704,6 +704,8 @@ class Follow(TypedDict, total=False):
     job: str
     type: Sequence[Name]
     once: bool
+    targets: Sequence[Name]
+    state_first: bool
 
 
 class Tale(TypedDict, total=False):
@@ -1961,6 +1963,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (3, "job", "text", ""),
         (4, "type", "list", "name"),
         (5, "once", "bool", ""),
+        (6, "targets", "list", "name"),
+        (7, "state_first", "bool", ""),
     ),
     "tale": (
         (1, "flow", "text", ""),

@@ -1,8 +1,8 @@
-/* stream.c: blobs and logs that are read, and logs of workers. See stream.h; uploads are in upload.c.
+/* transfers.c: blobs and logs that are read, and logs of workers. See transfers.h; uploads are in upload.c.
  *
  * Reading is done on the loop, a piece at a time, and only while the peer keeps up: what is sent and not taken is
  * bounded per connection. */
-#include "stream.h"
+#include "transfers.h"
 
 #include <stdio.h>
 
@@ -19,18 +19,18 @@
 #include "target.h"
 #include "upload.h"
 
-#define STREAMS_MAX 10000u
+#define DOWNLOADS_MAX 10000u
 #define UNSENT_MAX (1u << 20)
-#define PASS_BYTES (1u << 20) /* read in one pass, of all streams: a millisecond or two */
+#define PASS_BYTES (1u << 20) /* read in one pass, of all downloads: a millisecond or two */
 #define PIECE_BYTES 262144u
 #define PIECES_MAX 4096u
 
-enum stream_kind { STREAM_BLOB, STREAM_LOG };
+enum download_kind { DOWNLOAD_BLOB, DOWNLOAD_LOG };
 
-struct stream {
+struct download {
     conn_id conn;
     uint32_t request;
-    enum stream_kind kind;
+    enum download_kind kind;
     uint64_t at;
     uint64_t left; /* bytes; UINT64_MAX = to the end */
     struct bytes *tenant;
@@ -45,28 +45,28 @@ struct stream {
 };
 
 static void init(struct shard *h, void *own) {
-    struct streams *x = own;
+    struct transfers *x = own;
     struct server *s = h->server;
     upload_init(s);
     deploy_log_init(s);
-    vec_init(&x->readers, sizeof(struct stream));
+    vec_init(&x->downloads, sizeof(struct download));
     blobs_reader_init(s->store.blobs, &x->blob_reader);
     joblogs_reader_init(s->store.logs, &x->log_reader);
 }
 
-static void stream_free(struct streams *x, uint32_t i) {
-    struct stream *t = vec_at(&x->readers, i);
+static void download_free(struct transfers *x, uint32_t i) {
+    struct download *t = vec_at(&x->downloads, i);
     bytes_free(t->tenant);
     bytes_free(t->service);
-    *t = *(struct stream *)vec_at(&x->readers, x->readers.count - 1);
-    x->readers.count--;
+    *t = *(struct download *)vec_at(&x->downloads, x->downloads.count - 1);
+    x->downloads.count--;
 }
 
 static void fini(struct shard *h, void *own) {
-    struct streams *x = own;
+    struct transfers *x = own;
     struct server *s = h->server;
-    while (x->readers.count > 0) stream_free(x, x->readers.count - 1);
-    vec_fini(&x->readers);
+    while (x->downloads.count > 0) download_free(x, x->downloads.count - 1);
+    vec_fini(&x->downloads);
     pack_reader_fini(&x->blob_reader);
     pack_reader_fini(&x->log_reader);
     deploy_log_fini(s);
@@ -74,42 +74,42 @@ static void fini(struct shard *h, void *own) {
 }
 
 static void conn_gone(struct shard *h, void *own, conn_id conn) {
-    struct streams *x = own;
-    for (uint32_t i = 0; i < x->readers.count;)
-        if (((struct stream *)vec_at(&x->readers, i))->conn.v == conn.v)
-            stream_free(x, i);
+    struct transfers *x = own;
+    for (uint32_t i = 0; i < x->downloads.count;)
+        if (((struct download *)vec_at(&x->downloads, i))->conn.v == conn.v)
+            download_free(x, i);
         else
             i++;
     upload_forget(h->server, conn);
 }
 
 static bool stop(struct shard *h, void *own, conn_id conn, uint32_t request) {
-    struct streams *x = own;
+    struct transfers *x = own;
     struct server *s = h->server;
-    for (uint32_t i = 0; i < x->readers.count; i++) {
-        const struct stream *t = vec_at(&x->readers, i);
+    for (uint32_t i = 0; i < x->downloads.count; i++) {
+        const struct download *t = vec_at(&x->downloads, i);
         if (t->conn.v != conn.v || t->request != request) continue;
         struct wire_log_data log = {.attempt = t->key.attempt};
         struct wire_blob_data blob = {.offset = t->at, .bytes = t->blob_bytes};
         struct session *n = session_of(s, conn);
-        if (t->kind == STREAM_LOG)
+        if (t->kind == DOWNLOAD_LOG)
             session_answer(s, n, request, WIRE_LOG_DATA, &log);
         else
             session_answer(s, n, request, WIRE_BLOB_DATA, &blob);
-        stream_free(x, i);
+        download_free(x, i);
         return true;
     }
     return false;
 }
 
-static struct stream *stream_new(struct server *s, struct request *r, enum stream_kind kind) {
-    struct streams *x = streams_of(s);
-    if (x->readers.count >= STREAMS_MAX) {
+static struct download *download_new(struct server *s, struct request *r, enum download_kind kind) {
+    struct transfers *x = transfers_of(s);
+    if (x->downloads.count >= DOWNLOADS_MAX) {
         session_busy(s, r->session, r->id, "too many streams at once", 1000);
         return NULL;
     }
-    part_wake(server_shard(s), streams_slot);
-    struct stream *t = vec_push(&x->readers);
+    part_wake(server_shard(s), transfers_slot);
+    struct download *t = vec_push(&x->downloads);
     t->conn = r->session->conn;
     t->request = r->id;
     t->kind = kind;
@@ -118,11 +118,7 @@ static struct stream *stream_new(struct server *s, struct request *r, enum strea
 
 /* ---- blobs ---- */
 
-struct slice stream_tenant(const struct session *n) {
-    return n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
-}
-
-void stream_blob_get(struct server *s, struct request *r) {
+HANDLER(req_blob_get) {
     const struct wire_blob_get *m = r->message;
     struct why why = {{0}};
     blob_hash hash;
@@ -132,16 +128,16 @@ void stream_blob_get(struct server *s, struct request *r) {
         return;
     }
     memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
-    enum err e = blobs_stat(s->store.blobs, stream_tenant(r->session), &hash, &bytes, &why);
+    enum err e = blobs_stat(s->store.blobs, session_tenant(r->session), &hash, &bytes, &why);
     if (e == ERR_OK && m->offset > bytes)
         e = why_set(&why, ERR_INVALID, "the blob has only %llu bytes", (unsigned long long)bytes);
     if (e != ERR_OK) {
         session_error(s, r->session, r->id, e, why.text);
         return;
     }
-    struct stream *t = stream_new(s, r, STREAM_BLOB);
+    struct download *t = download_new(s, r, DOWNLOAD_BLOB);
     if (t == NULL) return;
-    t->tenant = bytes_new(stream_tenant(r->session));
+    t->tenant = bytes_new(session_tenant(r->session));
     t->hash = hash;
     t->blob_bytes = bytes;
     t->at = m->offset;
@@ -150,12 +146,12 @@ void stream_blob_get(struct server *s, struct request *r) {
 }
 
 /* True: it is over. */
-static bool pump_blob(struct server *s, struct stream *t, struct session *n) {
+static bool pump_blob(struct server *s, struct download *t, struct session *n) {
     struct slice piece = {0};
     struct why why = {{0}};
     enum err e = ERR_OK;
     if (t->left > 0)
-        e = blobs_read(s->store.blobs, &streams_of(s)->blob_reader, bytes_slice(t->tenant), &t->hash, t->at, &piece,
+        e = blobs_read(s->store.blobs, &transfers_of(s)->blob_reader, bytes_slice(t->tenant), &t->hash, t->at, &piece,
                        &why);
     if (e != ERR_OK) {
         session_error(s, n, t->request, e, why.text);
@@ -187,7 +183,7 @@ static struct slice cursor_write(struct slice hash, char text[2 * DIGEST_BYTES +
     return slice_of(text, 2 * hash.len);
 }
 
-void stream_blob_ls(struct server *s, struct request *r) {
+HANDLER(req_blob_ls) {
     const struct wire_blob_ls *m = r->message;
     uint32_t most = m->most == 0 || m->most > 1000 ? 1000 : m->most;
     blob_hash after;
@@ -198,7 +194,7 @@ void stream_blob_ls(struct server *s, struct request *r) {
     }
     arena_reset(&s->frame_arena);
     struct blob_page p = {.list = ARENA_ARRAY(&s->frame_arena, struct wire_blob_view, most), .s = s};
-    (void)blobs_list(s->store.blobs, stream_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
+    (void)blobs_list(s->store.blobs, session_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
     struct wire_blob_list got = {.blobs = {p.list, p.count}};
     char cursor[2 * DIGEST_BYTES + 1];
     if (p.count == most) got.cursor = cursor_write(p.list[most - 1].hash, cursor);
@@ -207,7 +203,7 @@ void stream_blob_ls(struct server *s, struct request *r) {
 
 /* ---- logs, read ---- */
 
-void stream_logs(struct server *s, struct request *r) {
+HANDLER(req_logs) {
     const struct wire_logs *m = r->message;
     struct why why = {{0}};
     struct job_view job;
@@ -221,12 +217,12 @@ void stream_logs(struct server *s, struct request *r) {
     if (e != ERR_OK)
         call_fail(s, r, e, why.text);
     else
-        stream_log_of(s, r, job.ref, m->attempt != 0 ? m->attempt : job.attempt);
+        transfer_log_of(s, r, job.ref, m->attempt != 0 ? m->attempt : job.attempt);
 }
 
-void stream_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt) {
+void transfer_log_of(struct server *s, struct request *r, struct job_ref job, uint32_t attempt) {
     const struct wire_logs *m = r->message;
-    struct stream *t = stream_new(s, r, STREAM_LOG);
+    struct download *t = download_new(s, r, DOWNLOAD_LOG);
     if (t == NULL) return;
     t->job = job;
     t->key =
@@ -269,7 +265,7 @@ static void page_piece(void *ctx, uint64_t offset, const struct log_piece *piece
     p->bytes += data.len;
 }
 
-static bool attempt_is_over(struct server *s, const struct stream *t) {
+static bool attempt_is_over(struct server *s, const struct download *t) {
     struct job_view job;
     if (!view_job(server_state(s), t->job, &job)) return true;
     if (job.attempt != t->key.attempt) return job.attempt > t->key.attempt;
@@ -278,7 +274,7 @@ static bool attempt_is_over(struct server *s, const struct stream *t) {
 }
 
 /* The attempt that follows, also when that is one of another version. False: the service is gone. */
-static bool service_goes_on(struct server *s, struct stream *t) {
+static bool service_goes_on(struct server *s, struct download *t) {
     struct service_view v;
     struct job_view job;
     if (t->service == NULL || !view_service(server_state(s), bytes_slice(t->tenant), bytes_slice(t->service), &v))
@@ -296,21 +292,21 @@ static bool service_goes_on(struct server *s, struct stream *t) {
     return true;
 }
 
-static struct slice followed_job(struct server *s, const struct stream *t) {
+static struct slice followed_job(struct server *s, const struct download *t) {
     struct job_view job;
     bool known = t->service != NULL && view_job(server_state(s), t->job, &job);
     return known ? server_view_job_name(s, &job) : (struct slice){0};
 }
 
 /* True: it is over. */
-static bool pump_log(struct server *s, struct stream *t, struct session *n, bool *ret_more) {
+static bool pump_log(struct server *s, struct download *t, struct session *n, bool *ret_more) {
     struct why why = {{0}};
     struct log_state log;
     uint64_t next = t->at;
     arena_reset(&s->frame_arena);
     struct log_page p = {
         .s = s, .list = ARENA_ARRAY(&s->frame_arena, struct wire_log_piece, PIECES_MAX), .left = t->left};
-    enum err e = joblogs_read(s->store.logs, &streams_of(s)->log_reader, &t->key, t->at, PIECE_BYTES, page_piece, &p,
+    enum err e = joblogs_read(s->store.logs, &transfers_of(s)->log_reader, &t->key, t->at, PIECE_BYTES, page_piece, &p,
                               &next, &why);
     if (e != ERR_OK && e != ERR_NOT_FOUND) {
         session_error(s, n, t->request, e, why.text);
@@ -338,12 +334,12 @@ static bool pump_log(struct server *s, struct stream *t, struct session *n, bool
 }
 
 /* As much of one stream as its peer and the pass have room for; true: it is over. */
-static bool pump(struct server *s, struct stream *t, uint64_t *budget) {
+static bool pump(struct server *s, struct download *t, uint64_t *budget) {
     struct session *n = session_of(s, t->conn);
     bool over = n == NULL, more = true;
     while (!over && more && *budget > 0 && s->world.net->ops->unsent(s->world.net, t->conn) < UNSENT_MAX) {
         uint64_t before = t->at;
-        over = t->kind == STREAM_BLOB ? pump_blob(s, t, n) : pump_log(s, t, n, &more);
+        over = t->kind == DOWNLOAD_BLOB ? pump_blob(s, t, n) : pump_log(s, t, n, &more);
         uint64_t bytes = t->at - before + 1;
         *budget -= bytes < *budget ? bytes : *budget;
     }
@@ -353,22 +349,22 @@ static bool pump(struct server *s, struct stream *t, uint64_t *budget) {
 /* Reading and unpacking are done here, on the loop: what one pass does of it is bounded, and the next one begins where
  * this one had to stop. */
 static void flush(struct shard *h, void *own) {
-    struct streams *x = own;
+    struct transfers *x = own;
     uint64_t budget = PASS_BYTES;
-    if (x->pump_at >= x->readers.count) x->pump_at = 0;
-    for (uint32_t left = x->readers.count; left > 0 && budget > 0; left--) {
-        if (pump(h->server, vec_at(&x->readers, x->pump_at), &budget))
-            stream_free(x, x->pump_at);
+    if (x->pump_at >= x->downloads.count) x->pump_at = 0;
+    for (uint32_t left = x->downloads.count; left > 0 && budget > 0; left--) {
+        if (pump(h->server, vec_at(&x->downloads, x->pump_at), &budget))
+            download_free(x, x->pump_at);
         else
             x->pump_at++;
-        if (x->pump_at >= x->readers.count) x->pump_at = 0;
+        if (x->pump_at >= x->downloads.count) x->pump_at = 0;
     }
     x->behind = budget == 0;
-    part_attend(h, streams_slot, x->readers.count > 0);
+    part_attend(h, transfers_slot, x->downloads.count > 0);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {
-    const struct streams *x = own;
+    const struct transfers *x = own;
     return x->behind ? h->server->now_ms : TIME_NEVER;
 }
 
@@ -376,7 +372,7 @@ static int64_t next_due(const struct shard *h, const void *own) {
 
 /* Workers whose output waits for the disk are not read until it has caught up: they feel it and so do their jobs. */
 static void pause_workers(struct server *s, bool on) {
-    streams_of(s)->paused = on;
+    transfers_of(s)->paused = on;
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);
         if (n->conn.v == 0 || n->attach == ATTACH_NONE || n->paused == on) continue;
@@ -387,7 +383,7 @@ static void pause_workers(struct server *s, bool on) {
 
 /* Half of what the store takes: nobody has to be told to send again. */
 static bool is_crowded(const struct server *s) {
-    const struct streams *x = streams_of(s);
+    const struct transfers *x = transfers_of(s);
     return x->waiting_bytes + x->flying_bytes > (uint64_t)s->limits->vault_pending_bytes_max / 2;
 }
 
@@ -412,7 +408,7 @@ static bool is_own(struct server *s, const struct session *n, const struct wire_
            ret->attempt == a->attempt && ret->worker == n->worker_number;
 }
 
-bool stream_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
+bool transfer_log_is_own(struct server *s, const struct session *n, const struct wire_attempt *a) {
     struct job_view job;
     return is_own(s, n, a, &job);
 }
@@ -444,7 +440,7 @@ static enum err copy_to_deployer(struct server *s, const struct log_key *from, u
         piece.bytes = slice_of(piece.bytes.ptr + known, piece.bytes.len - known);
         offset += piece.bytes.len;
         own.end = offset;
-        streams_of(s)->waiting_bytes += piece.bytes.len;
+        transfers_of(s)->waiting_bytes += piece.bytes.len;
         joblogs_state(s->store.logs, &key, &copy);
         e = joblogs_append(s->store.logs, &key, copy.end, &piece, 1, bytes_max, &copy, why);
     }
@@ -464,7 +460,7 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
     for (uint32_t i = 0; i < b->pieces.count; i++) {
         if (from[i].offset != offset) return why_set(why, ERR_INVALID, "pieces of a log are not one after the other");
         offset += from[i].data.len;
-        streams_of(s)->waiting_bytes += from[i].data.len;
+        transfers_of(s)->waiting_bytes += from[i].data.len;
         pieces[i] = (struct log_piece){.stream = from[i].stream == WIRE_STREAM_OUT ? LOG_STDOUT : LOG_STDERR,
                                        .time = {from[i].time_ms},
                                        .bytes = from[i].data};
@@ -482,11 +478,11 @@ static enum err append(struct server *s, struct request *r, const struct wire_lo
     return e == ERR_CONFLICT ? ERR_OK : e;
 }
 
-void stream_log_mark(struct session *n, const struct log_key *key, const struct log_state *log) {
+void transfer_log_mark(struct session *n, const struct log_key *key, const struct log_state *log) {
     mark_add(n, key, log);
 }
 
-void stream_log_ack(struct server *s, struct session *n) {
+void transfer_log_ack(struct server *s, struct session *n) {
     if (n->marks.count == 0) return;
     uint64_t durable = joblogs_durable(s->store.logs);
     struct wire_log_mark *list = ARENA_ARRAY(&s->frame_arena, struct wire_log_mark, n->marks.count);
@@ -505,7 +501,7 @@ void stream_log_ack(struct server *s, struct session *n) {
     if (count > 0) session_send(s, n, WIRE_LOG_ACK, 0, 0, &m);
 }
 
-void stream_log(struct server *s, struct request *r) {
+HANDLER(req_log) {
     const struct wire_log *m = r->message;
     const struct wire_log_batch *batches = m->batches.at;
     struct why why = {{0}};
@@ -517,18 +513,18 @@ void stream_log(struct server *s, struct request *r) {
         return;
     }
     arena_reset(&s->frame_arena);
-    stream_log_ack(s, r->session); /* what came twice is durable already */
+    transfer_log_ack(s, r->session); /* what came twice is durable already */
     if (is_crowded(s)) pause_workers(s, true);
 }
 
 static void flushed(struct server *s) {
     arena_reset(&s->frame_arena);
-    streams_of(s)->flying_bytes = 0;
+    transfers_of(s)->flying_bytes = 0;
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);
-        if (n->conn.v != 0 && n->marks.count > 0) stream_log_ack(s, n);
+        if (n->conn.v != 0 && n->marks.count > 0) transfer_log_ack(s, n);
     }
-    if (streams_of(s)->paused && !is_crowded(s)) pause_workers(s, false);
+    if (transfers_of(s)->paused && !is_crowded(s)) pause_workers(s, false);
     upload_flushed(s);
 }
 
@@ -540,19 +536,19 @@ static void stored(struct shard *h, void *own, enum err e) {
         upload_no_space(h->server);
 }
 
-void streams_handed_over(struct server *s) {
-    struct streams *x = streams_of(s);
+void transfers_handed_over(struct server *s) {
+    struct transfers *x = transfers_of(s);
     x->flying_bytes = x->waiting_bytes;
     x->waiting_bytes = 0;
 }
 
-const struct server_part streams_part = {.name = "streams",
-                                         .scope = PART_OF_SHARD,
-                                         .bytes = sizeof(struct streams),
-                                         .init = init,
-                                         .fini = fini,
-                                         .flush = flush,
-                                         .next_due = next_due,
-                                         .stored = stored,
-                                         .conn_gone = conn_gone,
-                                         .stop = stop};
+const struct server_part transfers_part = {.name = "transfers",
+                                           .scope = PART_OF_SHARD,
+                                           .bytes = sizeof(struct transfers),
+                                           .init = init,
+                                           .fini = fini,
+                                           .flush = flush,
+                                           .next_due = next_due,
+                                           .stored = stored,
+                                           .conn_gone = conn_gone,
+                                           .stop = stop};

@@ -1,73 +1,22 @@
-/* callback.c: see callback.h. */
-#include "callback.h"
-
-#include <stdio.h>
-
+/* req_complete.c: the word that an external job waits for, with a token of its own (callback_token.h) or by right, and
+ * the request for such a token. */
 #include "call.h"
-#include "hmac_token.h"
+#include "callback_token.h"
 #include "json_read.h"
 #include "route.h"
 #include "server_impl.h"
-#include "server_view.h"
 #include "session.h"
 #include "target.h"
 
-#define PREFIX "rvc_"
-
-/* "rvc_FLOW.ORDINAL.q|aNUMBER.EXPIRES." and the proof of that. */
-static size_t write_it(struct server *s, const struct callback *c, char out[CALLBACK_TOKEN_BYTES]) {
-    int len = snprintf(out, CALLBACK_TOKEN_BYTES, PREFIX "%llx.%x.%c%llx.%llx.", (unsigned long long)c->job.flow.v,
-                       c->job.ordinal, c->of_question ? 'q' : 'a', (unsigned long long)c->number,
-                       (unsigned long long)c->expires_ms);
-    return hmac_token_append(&s->auth, out, (size_t)len);
-}
-
-void callback_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]) {
-    (void)write_it(s, c, ret);
-}
-
-void callback_url(const struct server *s, const char *token, char ret[CALLBACK_URL_BYTES]) {
-    ret[0] = 0;
-    if (s->reached_at == NULL) return;
-    snprintf(ret, CALLBACK_URL_BYTES, "%.*s" CALLBACK_PATH "%s", SLICE_FMT(bytes_slice(s->reached_at)), token);
-}
-
-enum err callback_check(struct server *s, struct slice token, struct callback *ret, struct why *why) {
-    char given[CALLBACK_TOKEN_BYTES] = {0}, ours[CALLBACK_TOKEN_BYTES], kind = 0;
-    unsigned long long flow = 0, number = 0, expires = 0;
-    unsigned ordinal = 0;
-    if (token.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
-    memcpy(given, token.ptr, token.len);
-    bool good = sscanf(given, PREFIX "%16llx.%8x.%c%16llx.%16llx.", &flow, &ordinal, &kind, &number, &expires) == 5 &&
-                (kind == 'q' || kind == 'a') && expires <= INT64_MAX;
-    struct callback c = {{{flow}, ordinal}, kind == 'q', number, (int64_t)expires};
-    if (!good || !hmac_token_is_same(token, ours, write_it(s, &c, ours)))
-        return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
-    if (c.expires_ms <= engine_now(server_shard(s)->engine).ms)
-        return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
-    *ret = c;
-    return ERR_OK;
-}
-
-bool callback_is_one(struct slice text) {
-    return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
-}
-
-enum err callback_caller(struct server *s, struct slice token, struct caller *ret, struct why *why) {
-    struct callback c;
-    struct flow_view flow;
-    enum err e = callback_check(s, token, &c, why);
-    if (e != ERR_OK) return e;
-    if (!view_flow(server_state(s), c.job.flow, &flow))
-        return why_set(why, ERR_UNAUTHENTICATED, "the job that this token is of is over");
-    *ret = (struct caller){.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK), .expires_ms = c.expires_ms};
-    snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(flow.tenant));
-    return ERR_OK;
-}
+struct word { /* what is said */
+    bool failed;
+    struct slice output; /* JSON; not with a failure */
+    struct slice reason;
+};
 
 /* ---- a word ---- */
 
-static enum err word_check(struct server *s, const struct callback_word *word, struct why *why) {
+static enum err word_check(struct server *s, const struct word *word, struct why *why) {
     struct json_read r;
     const struct json_token *token = NULL;
     enum err e = ERR_OK;
@@ -79,7 +28,7 @@ static enum err word_check(struct server *s, const struct callback_word *word, s
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "the output is not JSON");
 }
 
-static void word_write(const struct callback_word *word, struct command *ret) {
+static void word_write(const struct word *word, struct command *ret) {
     ret->kind = CMD_VERDICT;
     ret->as.verdict.verdict = word->failed ? VERDICT_DENY : VERDICT_ALLOW;
     ret->as.verdict.reason = word->reason;
@@ -99,13 +48,14 @@ static void about_attempt(struct job_ref job, uint32_t attempt, struct command *
     ret->as.verdict.begun = attempt;
 }
 
-enum err callback_command(struct server *s, struct slice token, const struct callback_word *word, struct command *ret,
-                          struct why *why) {
+/* The command that a word becomes; its answer is that of the engine. */
+static enum err command_by_token(struct server *s, struct slice token, const struct word *word, struct command *ret,
+                                 struct why *why) {
     struct callback c;
     struct question_view q;
     struct flow_view flow;
     *ret = (struct command){0};
-    enum err e = callback_check(s, token, &c, why);
+    enum err e = callback_token_check(s, token, &c, why);
     if (e == ERR_OK) e = word_check(s, word, why);
     if (e != ERR_OK) return e;
     if (!view_flow(server_state(s), c.job.flow, &flow)) return why_set(why, ERR_STALE, "the job is over");
@@ -121,8 +71,9 @@ enum err callback_command(struct server *s, struct slice token, const struct cal
     return ERR_OK;
 }
 
-enum err callback_about(struct server *s, const struct job_view *job, const struct callback_word *word,
-                        struct command *ret, struct why *why) {
+/* The same for someone with the right to do so, without a token. */
+static enum err command_about(struct server *s, const struct job_view *job, const struct word *word,
+                              struct command *ret, struct why *why) {
     struct question_view q = {0};
     *ret = (struct command){0};
     enum err e = word_check(s, word, why);
@@ -143,23 +94,23 @@ enum err callback_about(struct server *s, const struct job_view *job, const stru
 
 static enum err complete_command(struct server *s, const struct request *r, const struct wire_complete *m,
                                  struct command *ret, struct why *why) {
-    struct callback_word word = {m->failed, m->output, m->reason};
+    struct word word = {m->failed, m->output, m->reason};
     struct job_view job;
     struct callback c;
-    if (m->token.len > 0 && m->job.len == 0) return callback_command(s, m->token, &word, ret, why);
+    if (m->token.len > 0 && m->job.len == 0) return command_by_token(s, m->token, &word, ret, why);
     enum err e = target_job(s, r->session, m->job, &job, why);
     if (e != ERR_OK) return e;
     if (m->token.len == 0) {
-        e = callback_about(s, &job, &word, ret, why);
+        e = command_about(s, &job, &word, ret, why);
         return e == ERR_OK ? ERR_OK : why_wrap(why, e, "%.*s", SLICE_FMT(m->job));
     }
-    e = callback_check(s, m->token, &c, why);
+    e = callback_token_check(s, m->token, &c, why);
     if (e == ERR_OK && (c.job.flow.v != job.ref.flow.v || c.job.ordinal != job.ref.ordinal))
         e = why_set(why, ERR_UNAUTHENTICATED, "that token is of another job");
-    return e == ERR_OK ? callback_command(s, m->token, &word, ret, why) : e;
+    return e == ERR_OK ? command_by_token(s, m->token, &word, ret, why) : e;
 }
 
-void req_complete(struct server *s, struct request *r) {
+HANDLER(req_complete) {
     const struct wire_complete *m = r->message;
     struct command cmd;
     struct why why = {{0}};
@@ -188,7 +139,7 @@ static enum err callback_of(struct server *s, const struct job_view *job, struct
     return ERR_OK;
 }
 
-void req_callback(struct server *s, struct request *r) {
+HANDLER(req_callback) {
     const struct wire_callback *m = r->message;
     struct callback made = {0};
     struct job_view job;
@@ -205,8 +156,8 @@ void req_callback(struct server *s, struct request *r) {
     int64_t most = s->limits->delay_ms_max;
     int64_t for_ms = m->for_ms > 0 && m->for_ms < most ? m->for_ms : job.options->approval_ms;
     made.expires_ms = engine_now(server_shard(s)->engine).ms + for_ms;
-    callback_make(s, &made, token);
-    callback_url(s, token, url);
+    callback_token_make(s, &made, token);
+    callback_token_url(s, token, url);
     struct wire_callback_given got = {.lsn = engine_lsn(server_shard(s)->engine),
                                       .token = slice_str(token),
                                       .url = slice_str(url),
