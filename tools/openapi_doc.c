@@ -8,7 +8,7 @@
 
 #include "api.h"
 #include "auth.h"
-#include "requests.h"
+#include "request.h"
 
 #define SCHEMAS_MAX 200u
 

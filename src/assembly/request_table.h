@@ -1,8 +1,8 @@
-/* request_table.h: every message that a client or a worker sends, and what serves it. See requests.h. */
+/* request_table.h: every message that a client or a worker sends, and what serves it. See request.h. */
 #ifndef REEVE_REQUEST_TABLE_H
 #define REEVE_REQUEST_TABLE_H
 
-#include "requests.h"
+#include "request.h"
 
 /* clang-format off */
 /*     opcode                roles                         names              flags                 served by */

@@ -336,6 +336,8 @@ static void start(struct sessionlab *l) {
                                                .dag_seconds = 60,
                                                .job_seconds = 60};
     static const struct resp_options resp = {.tenant = "b"};
+    static const struct dialect_setting dialects[] = {
+        {&orion_dialect, &orion}, {&titan_dialect, &titan}, {&resp_dialect, &resp}, {0}};
     struct why why = {{0}};
     struct server_world world = {.disk = simdisk_disk(l->disk),
                                  .clock = &l->clock,
@@ -344,13 +346,8 @@ static void start(struct sessionlab *l) {
                                  .log = log_nothing,
                                  .observer = &l->guest};
     struct file_options journal = {.segment_bytes = 1 << 18, .reserve_bytes = 1 << 18};
-    struct server_options o = {.build = "lab",
-                               .uid = 1000,
-                               .appends_away = true,
-                               .without_threads = true,
-                               .orion = &orion,
-                               .titan = &titan,
-                               .resp = &resp};
+    struct server_options o = {
+        .build = "lab", .uid = 1000, .appends_away = true, .without_threads = true, .dialects = dialects};
     limits_default(&o.limits);
     ENSURE(file_open(world.disk, &l->clock, &journal, &world.journal, &why) == ERR_OK);
     engine_limits_fit(&o.limits, world.journal->limits.batch_bytes_max);
@@ -394,10 +391,10 @@ void sessionlab_fini(struct sessionlab *l) {
 
 static const struct net_handler *handler_of(struct sessionlab *l, enum sessionlab_door door) {
     switch (door) {
-    case SESSIONLAB_RESP: return server_resp_handler(l->server);
-    case SESSIONLAB_TITAN: return server_titan_handler(l->server);
-    case SESSIONLAB_DASH: return server_titan_web_handler(l->server);
-    case SESSIONLAB_ORION: return server_orion_handler(l->server);
+    case SESSIONLAB_RESP: return resp_handler(l->server);
+    case SESSIONLAB_TITAN: return titan_handler(l->server);
+    case SESSIONLAB_DASH: return titan_web_handler(l->server);
+    case SESSIONLAB_ORION: return orion_handler(l->server);
     case SESSIONLAB_MAIN:
     case SESSIONLAB_DOOR_COUNT: break;
     }

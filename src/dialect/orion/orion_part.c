@@ -1,14 +1,24 @@
-/* orion_part.c: Orion's interface as a part of the server: its event streams. */
+/* orion_part.c: Orion's interface as a part of the server: its event streams. While nobody listens to one it has neither
+ * turns nor events; who begins to listen wakes it (orion_stream_begin). */
 #include "orion_session.h"
 #include "orion_stream.h"
 #include "server_impl.h"
 
 extern const uint8_t orion_slot;
 
+struct orion *orion_of(const struct server *s) {
+    return shard_part(server_shard(s), orion_slot);
+}
+
+const struct net_handler *orion_handler(struct server *s) {
+    return &orion_of(s)->handler;
+}
+
 static void init(struct shard *h, void *own) {
-    (void)own;
+    const struct orion *o = own;
     orion_init(h->server);
-    if (h->server->options.orion == NULL) part_retire(h, orion_slot);
+    if (o->options == NULL) part_retire(h, orion_slot);
+    part_takes(h, orion_slot, EFFECT_EVENT, false);
 }
 
 static void fini(struct shard *h, void *own) {
@@ -17,8 +27,11 @@ static void fini(struct shard *h, void *own) {
 }
 
 static void flush(struct shard *h, void *own) {
-    (void)own;
+    const struct orion *o = own;
     orion_stream_step(h->server);
+    bool is_heard = o->stream.clients.count > 0;
+    part_attend(h, orion_slot, is_heard);
+    part_takes(h, orion_slot, EFFECT_EVENT, is_heard);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {
@@ -38,15 +51,11 @@ static void conn_gone(struct shard *h, void *own, conn_id conn) {
 
 const struct server_part orion_part = {.name = "orion",
                                        .scope = PART_OF_SERVER,
+                                       .bytes = sizeof(struct orion),
                                        .effects = EFFECT_BIT(EFFECT_EVENT),
-                                       .wakes = PART_WAKES_WITH_PASS,
                                        .init = init,
                                        .fini = fini,
                                        .flush = flush,
                                        .next_due = next_due,
                                        .effect = effect,
                                        .conn_gone = conn_gone};
-
-const struct net_handler *server_orion_handler(struct server *s) {
-    return &s->orion.handler;
-}

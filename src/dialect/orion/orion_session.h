@@ -45,16 +45,17 @@ struct orion_dag {
 };
 
 struct orion {
-    int64_t opened_ms; /* monotonic */
-    struct vec flows;  /* of orion_dag: those of this dialect, oldest first */
-    uint64_t seen;     /* flows up to this number have been looked at */
+    const struct orion_options *options; /* NULL = it has no listener */
+    struct net_handler handler;          /* of that */
+    int64_t opened_ms;                   /* monotonic */
+    struct vec flows;                    /* of orion_dag: those of this dialect, oldest first */
+    uint64_t seen;                       /* flows up to this number have been looked at */
     struct orion_stream stream;
     struct orion_bucket buckets[ORION_BUCKETS];
 };
 
-static inline struct orion *orion_of(const struct server *s) {
-    return s->orion.own;
-}
+struct orion *orion_of(const struct server *s);
+const struct net_handler *orion_handler(struct server *s);
 
 void orion_init(struct server *s);
 void orion_fini(struct server *s);

@@ -17,8 +17,8 @@ struct session;
 #define ORION_SLOTS 64u
 
 struct orion_stream {
-    struct vec clients; /* conn_id */
-    struct vec joining; /* conn_id: those whose request is still being looked at */
+    struct vec clients;                /* conn_id */
+    struct vec joining;                /* conn_id: those whose request is still being looked at */
     struct job_ref slots[ORION_SLOTS]; /* flow 0 = free */
     int64_t tick_ms, ping_ms;          /* monotonic: the next */
     uint64_t dropped;                  /* messages to clients that were let go, which had not taken them */
@@ -33,7 +33,7 @@ void orion_stream_fini(struct server *s);
 void orion_stream_begin(struct server *s, struct session *n); /* the request for it is there */
 void orion_stream_forget(struct server *s, conn_id conn);
 void orion_stream_event(struct server *s, const struct effect *e); /* durable */
-void orion_stream_step(struct server *s);                          /* at the end of each pass */
+void orion_stream_step(struct server *s);                          /* at the end of a pass, while somebody listens */
 int64_t orion_stream_next(const struct server *s);
 
 #endif

@@ -12,12 +12,13 @@
 
 void titan_fleet_frame(struct server *s, struct session *n, const struct titan_frame *f) {
     struct buf text;
-    if (s->world.titan_worker == NULL) {
+    const struct titan_options *o = titan_of(s)->options;
+    if (o->worker == NULL) {
         titan_sayf(s, n, "UNKNOWN_OPCODE: %d", (int8_t)f->opcode);
         return;
     }
     buf_init(&text, ANSWER_BYTES_MAX);
-    s->world.titan_worker(s->world.titan_worker_ctx, n->conn, n->address, f->opcode, f->body, &text);
+    o->worker(o->worker_ctx, n->conn, n->address, f->opcode, f->body, &text);
     titan_say(s, n, buf_slice(&text));
     buf_fini(&text);
 }
@@ -37,7 +38,7 @@ conn_id titan_fleet_pending(struct server *s) {
 void titan_fleet_step(struct server *s) {
     static const struct name_item pools[] = {{{(const uint8_t *)"default", 7}}, {{(const uint8_t *)"titan", 5}}};
     struct command cmd = {.kind = CMD_TOPIC, .principal = SLICE(TITAN_PRINCIPAL)};
-    if (s->options.titan == NULL || titan_of(s)->has_topic) return;
+    if (titan_of(s)->options == NULL || titan_of(s)->has_topic) return;
     titan_of(s)->has_topic = true;
     if (view_has_topic(server_state(s), SLICE(TITAN_TOPIC))) return; /* its owner may have changed it */
     cmd.as.topic = (struct cmd_topic){SLICE(TITAN_TOPIC), pools, sizeof pools / sizeof pools[0]};

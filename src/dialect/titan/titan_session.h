@@ -26,12 +26,15 @@ struct session;
 
 struct titan_options {
     const char *tenant;
-    const char *dead_status; /* of a job that failed for good */
+    const char *dead_status;          /* of a job that failed for good */
     bool gates;                       /* scripts that only wait for a person are gates (titan_gates.h) */
-    bool backoff;            /* jobs wait between attempts; else they are tried again at once */
+    bool backoff;                     /* jobs wait between attempts; else they are tried again at once */
     const char *listen;               /* address of the listener; Titan's own, when there is none */
     const char *http_listen;          /* address of the listener for the dashboard's interface; empty = there is none */
     int64_t dag_seconds, job_seconds; /* how long an attempt may run: of a job of a DAG, of one alone */
+    /* What Titan's own workers say; the answer is put into `ret`. NULL = they cannot attach here. */
+    void (*worker)(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body, struct buf *ret);
+    void *worker_ctx;
 };
 
 /* What goes on when a message is answered; `more`: further answers follow. */
@@ -40,16 +43,16 @@ typedef void (*titan_told_fn)(struct server *s, struct session *n, uint8_t op, c
 /* What goes on when a frame would be answered: of a request by HTTP, which may be several frames (titan_web.h). */
 typedef void (*titan_said_fn)(struct server *s, struct session *n, struct slice text);
 
-struct titan_talk { /* one connection */
-    conn_id conn;   /* first: never 0 while in use */
+struct titan_talk {           /* one connection */
+    conn_id conn;             /* first: never 0 while in use */
     uint32_t index, position; /* in the pool, in the heap of deadlines */
-    bool busy;          /* a frame is being served, the one at the front of session.in */
-    bool has_served;    /* one before it was */
-    bool keeps;         /* more than one frame came: it stays open; else it is closed behind its answer */
-    bool ready;         /* is in the list of those with something to do */
-    size_t frame_bytes; /* of it */
+    bool busy;                /* a frame is being served, the one at the front of session.in */
+    bool has_served;          /* one before it was */
+    bool keeps;               /* more than one frame came: it stays open; else it is closed behind its answer */
+    bool ready;               /* is in the list of those with something to do */
+    size_t frame_bytes;       /* of it */
     uint8_t opcode;
-    uint32_t request;   /* id of the last message */
+    uint32_t request; /* id of the last message */
     titan_told_fn told;
     void *work;         /* of what serves it, in the arena */
     titan_said_fn said; /* by HTTP, so the next one; else NULL */
@@ -63,7 +66,11 @@ struct titan_talk { /* one connection */
 };
 
 struct titan {
-    struct pool talks; /* struct titan_talk */
+    const struct titan_options *options;     /* NULL = it has no listeners */
+    struct net_handler handler, web_handler; /* of those: its protocol, its dashboard */
+    struct pool talks;                       /* struct titan_talk */
+    struct vec ready;                        /* conn_id: with something to do at the end of the pass */
+    int64_t next_ms;                         /* when something is due */
     struct heap deadlines;
     struct buf out;
     struct titan_book book;
@@ -71,9 +78,9 @@ struct titan {
     bool has_topic; /* it was looked for (titan_fleet.h) */
 };
 
-static inline struct titan *titan_of(const struct server *s) {
-    return s->titan.own;
-}
+struct titan *titan_of(const struct server *s);
+const struct net_handler *titan_handler(struct server *s);     /* of the listener for Titan's protocol */
+const struct net_handler *titan_web_handler(struct server *s); /* of that for its dashboard's interface */
 
 void titan_init(struct server *s);
 void titan_fini(struct server *s);

@@ -7,6 +7,7 @@
 
 #include "server_impl.h"
 
+#define CALLBACK_TOKEN_PREFIX "rvc_"
 #define CALLBACK_TOKEN_BYTES 192u /* with the zero */
 #define CALLBACK_URL_BYTES 512u
 #define CALLBACK_PATH "/api/v1/callback/"
@@ -27,7 +28,6 @@ struct callback_word { /* what is said */
 void callback_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]);
 /* Where a token can be sent by HTTP; empty when nobody has said where this server is reached. */
 void callback_url(const struct server *s, const char *token, char ret[CALLBACK_URL_BYTES]);
-bool callback_is_one(struct slice text); /* by its looks */
 /* Whoever comes with it and nothing else: may say how the job is, and no more. */
 CHECKED enum err callback_caller(struct server *s, struct slice token, struct caller *ret, struct why *why);
 /* ERR_UNAUTHENTICATED: forged, or expired. Whether the job still waits is the engine's to say. */
@@ -39,7 +39,7 @@ CHECKED enum err callback_command(struct server *s, struct slice token, const st
 CHECKED enum err callback_about(struct server *s, const struct job_view *job, const struct callback_word *word,
                                 struct command *ret, struct why *why);
 
-/* Requests: route.c. */
+/* Requests (request.h). */
 void req_callback(struct server *s, struct request *r);
 void req_complete(struct server *s, struct request *r);
 

@@ -80,17 +80,18 @@ struct dialect_ops {
     bool (*capabilities)(const struct server *s, struct arena *a, const struct wire_worker_info *w,
                          struct tlv_list *ret);
 
-    /* A question of its own, which no other dialect asks: its opcode and its row (requests.h); NULL = none. */
+    /* A question of its own, which no other dialect asks: its opcode and its row (request.h); NULL = none. */
     uint8_t own_op;
     const struct request_row *own_row;
 };
 
-/* What a dialect has for all its connections, as the struct of the server holds it. */
-struct dialect_place {
-    void *own;                               /* the dialect's */
-    struct vec ready;                        /* conn_id: with something to do at the end of the pass */
-    struct net_handler handler, web_handler; /* of listeners of its own */
+/* What a dialect has for all its connections is the state of a part of the server (part.h), which it brings along. How
+ * it is set up is its own affair, too: the program gives the server a list, and the dialect finds its line in it. */
+struct dialect_setting {
+    const struct dialect_ops *dialect; /* NULL = the end of the list */
+    const void *options;               /* of the dialect's own type */
 };
+const void *dialect_options(const struct server *s, const struct dialect_ops *d); /* NULL = it has none */
 
 /* All of them; the last is NULL. */
 extern const struct dialect_ops *const server_dialects[];
