@@ -8,7 +8,7 @@
 
 #include "api.h"
 #include "auth.h"
-#include "request.h"
+#include "requests.h"
 
 #define SCHEMAS_MAX 200u
 

@@ -6,7 +6,7 @@
 #include "event_ring.h"
 #include "flow_events.h"
 #include "playground.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "stream.h"
 #include "subscribers.h"

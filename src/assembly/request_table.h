@@ -1,8 +1,8 @@
-/* request_table.h: every message that a client or a worker sends, and what serves it. See request.h. */
+/* request_table.h: every message that a client or a worker sends, and what serves it. See requests.h. */
 #ifndef REEVE_REQUEST_TABLE_H
 #define REEVE_REQUEST_TABLE_H
 
-#include "request.h"
+#include "requests.h"
 
 /* clang-format off */
 /*     opcode                roles                         names              flags                 served by */

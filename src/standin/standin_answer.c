@@ -11,7 +11,7 @@
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
-#include "request.h"
+#include "requests.h"
 #include "standin_impl.h"
 
 #define TYPE_JSON "application/json"

@@ -15,7 +15,7 @@
 #include "api.h"
 #include "auth.h"
 #include "realserver.h"
-#include "request.h"
+#include "requests.h"
 #include "webclient.h"
 
 static struct realserver server;

@@ -1,4 +1,4 @@
-/* rights_test.c: every request of the table (request.h), by every kind of caller, about a thing of its own tenant, of
+/* rights_test.c: every request of the table (requests.h), by every kind of caller, about a thing of its own tenant, of
  * another one, and one that nobody has. What is expected follows from the table and from one rule: a caller without the
  * role is refused whatever it names, and what is another tenant's is answered like what is not there, word for word.
  *
@@ -14,7 +14,7 @@
 #include "limit.h"
 #include "options.h"
 #include "realserver.h"
-#include "request.h"
+#include "requests.h"
 #include "webclient.h"
 #include "wire_json.h"
 #include "wireclient.h"

@@ -8,7 +8,7 @@
 #include "diskio.h"
 #include "osclock.h"
 #include "osdigest.h"
-#include "request.h"
+#include "requests.h"
 #include "simdisk.h"
 #include "tmpdisk.h"
 #include "wire.h"

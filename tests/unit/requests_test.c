@@ -4,8 +4,8 @@
 #include "test.h"
 
 #include "dialect.h"
-#include "request.h"
 #include "request_table.h"
+#include "requests.h"
 #include "resp_impl.h"
 
 /* Questions that only connections of one dialect ask; from anywhere else they are no requests. */

@@ -3,7 +3,7 @@
 
 #include "event_stream.h"
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "web_impl.h"

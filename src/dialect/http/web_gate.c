@@ -7,7 +7,7 @@
 #include "authenticate.h"
 #include "callback.h"
 #include "hash.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "uri.h"

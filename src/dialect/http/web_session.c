@@ -8,7 +8,7 @@
 #include "http_dialect.h"
 #include "json_tree.h"
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "session_revocation.h"

@@ -6,7 +6,7 @@
 #include "authenticate.h"
 #include "hash.h"
 #include "http_dialect.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 

@@ -4,7 +4,7 @@
 #include "http_dialect.h"
 #include "lane.h"
 #include "orion_gate.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 

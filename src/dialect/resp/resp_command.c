@@ -1,7 +1,7 @@
 /* resp_command.c: the one table of commands that RESP clients may send, and what is checked before each. */
 #include <stdio.h>
 
-#include "request.h"
+#include "requests.h"
 #include "resp_impl.h"
 
 #define R RESP_READS
@@ -13,7 +13,7 @@
 
 /* clang-format off */
 /* By name: found by halving.
- * name, function, arity, flags, the request whose rights it uses (request.h), keys: first, last, step */
+ * name, function, arity, flags, the request whose rights it uses (requests.h), keys: first, last, step */
 const struct resp_command resp_commands[] = {
     {"append",       resp_do_append,      3, W,          WIRE_KV_CHANGE, 1, 1, 1,  "puts text behind the value of a key; its new length"},
     {"auth",         resp_do_auth,       -2, S | A,      0,              0, 0, 0,  "says who is calling: AUTH token, or AUTH name token"},

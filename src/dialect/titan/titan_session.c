@@ -6,7 +6,7 @@
 
 #include "http_dialect.h"
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "titan_capability.h"

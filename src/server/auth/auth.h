@@ -1,4 +1,4 @@
-/* auth.h: who is who. Which role may send what is in request.h. Tokens are kept as SHA-256 in the file `tokens` of the
+/* auth.h: who is who. Which role may send what is in requests.h. Tokens are kept as SHA-256 in the file `tokens` of the
  * data directory, with name, tenant, roles and expiry; the token itself is shown once, when it is made. The first start
  * makes two: `admin.token` and `worker.token`, files that only their owner can read. */
 #ifndef REEVE_AUTH_H

@@ -6,7 +6,7 @@
 #include "call.h"
 #include "hmac_token.h"
 #include "json_read.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

@@ -39,7 +39,7 @@ CHECKED enum err callback_command(struct server *s, struct slice token, const st
 CHECKED enum err callback_about(struct server *s, const struct job_view *job, const struct callback_word *word,
                                 struct command *ret, struct why *why);
 
-/* Requests (request.h). */
+/* Requests (requests.h). */
 void req_callback(struct server *s, struct request *r);
 void req_complete(struct server *s, struct request *r);
 

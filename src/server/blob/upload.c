@@ -3,7 +3,7 @@
 
 #include "blob.h"
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "stream.h"

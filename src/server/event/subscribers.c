@@ -7,7 +7,7 @@
 #include "event_stream.h"
 #include "event_view.h"
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

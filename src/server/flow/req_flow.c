@@ -9,7 +9,7 @@
 #include "history_request.h"
 #include "job_token.h"
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "stream.h"

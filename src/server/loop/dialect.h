@@ -80,7 +80,7 @@ struct dialect_ops {
     bool (*capabilities)(const struct server *s, struct arena *a, const struct wire_worker_info *w,
                          struct tlv_list *ret);
 
-    /* A question of its own, which no other dialect asks: its opcode and its row (request.h); NULL = none. */
+    /* A question of its own, which no other dialect asks: its opcode and its row (requests.h); NULL = none. */
     uint8_t own_op;
     const struct request_row *own_row;
 };

@@ -2,7 +2,7 @@
 #include "fair_queue.h"
 
 #include "panic.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 

@@ -18,7 +18,7 @@
 #include "metric.h"
 #include "observer.h"
 #include "pool.h"
-#include "request.h"
+#include "requests.h"
 #include "server.h"
 #include "session.h"
 #include "shard.h"

@@ -6,7 +6,7 @@
 #include "external_step.h"
 #include "mutant.h"
 #include "playground.h"
-#include "request.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "stream.h"

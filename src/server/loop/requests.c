@@ -1,5 +1,5 @@
-/* request.c: see request.h. */
-#include "request.h"
+/* requests.c: see requests.h. */
+#include "requests.h"
 
 #include "call.h"
 #include "job_token.h"

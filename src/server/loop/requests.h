@@ -1,4 +1,4 @@
-/* request.h: a request from its lane to what serves it, and who may send what, decided in one place.
+/* requests.h: a request from its lane to what serves it, and who may send what, decided in one place.
  *
  * One row per message that a client or a worker sends (assembly/request_table.h): the roles that may send it, whose
  * things it names, what must have happened before, and what serves it. What a message looks like, its lane and its
@@ -8,8 +8,8 @@
  * native wire, of HTTP and of agents arrive as messages (request_serve); a dialect that has no messages names the row
  * whose rights it uses, and one with a question of its own has a row for it (dialect_ops.own_row). The rule for things
  * is one: what belongs to another tenant is answered like what is not there. */
-#ifndef REEVE_REQUEST_H
-#define REEVE_REQUEST_H
+#ifndef REEVE_REQUESTS_H
+#define REEVE_REQUESTS_H
 
 #include "arena.h"
 #include "auth.h"
