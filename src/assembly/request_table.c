@@ -1,7 +1,7 @@
 /* request_table.c: the table of request_table.h as data. */
 #include "request_table.h"
 
-#include "route.h"
+#include "requests.h"
 
 #define X(opcode, roles, names, flags, serve) void serve(struct server *s, struct request *r);
 REQUEST_TABLE(X)

@@ -63,6 +63,7 @@ struct serve {
     struct titan_options titan;
     char titan_address[OSLOOP_ADDRESS_MAX]; /* of its listener, as jobs are told */
     struct resp_options resp;
+    struct dialect_setting dialects[4]; /* the last has no dialect */
     struct serve_titan_peers members_place;
     struct titan_peers *members;        /* Titan's own workers; NULL = its protocol is not spoken here */
     char socket[SETTING_TEXT_MAX + 32]; /* where they attach; empty = there is none */
@@ -262,7 +263,7 @@ static enum err orion_read(struct serve *v, struct why *why) {
 
 static enum err orion_listen(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_orion_listen);
-    const struct net_handler *handler = server_orion_handler(v->server);
+    const struct net_handler *handler = orion_handler(v->server);
     char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
     int fd = v->handover.orion;
     if (address[0] == 0) return address_write(v, "orion.address", NULL, why);
@@ -354,7 +355,7 @@ static enum err resp_listen(struct serve *v, struct why *why) {
     const char *address = setting_text(&v->settings, SETTING_resp_listen);
     char got[OSLOOP_ADDRESS_MAX], text[OSLOOP_ADDRESS_MAX + 32];
     if (address[0] == 0) return ERR_OK;
-    enum err e = osloop_listen(v->loop, address, server_resp_handler(v->server), got, why);
+    enum err e = osloop_listen(v->loop, address, resp_handler(v->server), got, why);
     snprintf(text, sizeof text, "%s (RESP)", got);
     if (e == ERR_OK) log_line(v, SERVER_INFO, "listening", text);
     return e;
@@ -377,7 +378,7 @@ static void kill_switch_tell(struct serve *v, char what) {
 }
 
 static void kill_switch_step(struct serve *v) {
-    if (!server_wants_kill(v->server) || v->kill_told) return;
+    if (v->handover.control < 0 || v->kill_told || !server_wants_kill(v->server)) return;
     if (v->kill_asked) kill_switch_tell(v, INHERITED_FDS_KILL);
     v->kill_told = v->kill_asked;
     v->kill_asked = true;
@@ -474,10 +475,9 @@ static enum err listen_all(struct serve *v, struct why *why) {
     if (e == ERR_OK) tell_url(v, got);
     if (e == ERR_OK) e = listen_socket(v, why);
     if (e == ERR_OK) e = orion_listen(v, why);
+    if (e == ERR_OK) e = titan_listen(v, SETTING_titan_listen, titan_handler(v->server), "Titan's protocol", why);
     if (e == ERR_OK)
-        e = titan_listen(v, SETTING_titan_listen, server_titan_handler(v->server), "Titan's protocol", why);
-    if (e == ERR_OK)
-        e = titan_listen(v, SETTING_titan_http_listen, server_titan_web_handler(v->server), "Titan's dashboard", why);
+        e = titan_listen(v, SETTING_titan_http_listen, titan_web_handler(v->server), "Titan's dashboard", why);
     if (e == ERR_OK && v->members != NULL && v->socket[0] == 0)
         log_line(v, SERVER_WARN, "titan", "without a Unix socket Titan's own workers cannot attach");
     if (e == ERR_OK) e = resp_listen(v, why);
@@ -499,11 +499,19 @@ static enum err history_open(struct serve *v, struct history **ret, struct why *
     return hstore_open(&o, ret, why);
 }
 
+/* What the server hands on to dialects. Titan's are spoken if one of its listeners is wanted. */
+static void dialects_set(struct serve *v) {
+    bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
+    v->titan.worker = members_heard;
+    v->titan.worker_ctx = v;
+    v->dialects[0] = (struct dialect_setting){&orion_dialect, &v->orion};
+    v->dialects[1] = (struct dialect_setting){&resp_dialect, &v->resp};
+    if (has_titan) v->dialects[2] = (struct dialect_setting){&titan_dialect, &v->titan};
+}
+
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
     struct journal *journal = NULL;
-    enum err e = ERR_OK;
-    bool has_titan = setting_text(&v->settings, SETTING_titan_listen)[0] != 0 || v->titan.http_listen[0] != 0;
-    e = osbackground_open(v->loop, &v->aside, why);
+    enum err e = osbackground_open(v->loop, &v->aside, why);
     if (e == ERR_OK) e = journal_engine_open(&v->settings, v->disk, &journal, why);
     if (e != ERR_OK) return e;
     v->locator = journal->ops->locator(journal);
@@ -516,8 +524,6 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .background = osbackground_port(v->aside),
                                  .launch = setting_is(&v->settings, SETTING_may_start_workers) ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
-                                 .titan_worker = members_heard,
-                                 .titan_worker_ctx = v,
                                  .clock = osclock(),
                                  .hasher = osdigest(),
                                  .net = osloop_net(v->loop),
@@ -528,6 +534,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .log_ctx = v};
     uint64_t compact_bytes = (uint64_t)setting_number(&v->settings, SETTING_compact_bytes);
     engine_limits_fit(&v->settings.limits, journal->limits.batch_bytes_max);
+    dialects_set(v);
     struct server_options o = {.limits = v->settings.limits,
                                .shard = (uint32_t)setting_number(&v->settings, SETTING_shard),
                                .compact_bytes = v->locator != NULL ? compact_bytes : 0,
@@ -541,9 +548,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                .connections_max = v->connections_max,
                                .needs_tls = v->needs_tls,
                                .certified = v->certified,
-                               .orion = &v->orion,
-                               .titan = has_titan ? &v->titan : NULL,
-                               .resp = &v->resp,
+                               .dialects = v->dialects,
                                .kill_switch = v->handover.control >= 0 ? &v->plug : NULL};
     e = history_open(v, &world.history, why);
     if (e != ERR_OK) journal->ops->close(journal);

@@ -12,6 +12,7 @@
 #include "osloop.h"
 #include "osspace.h"
 #include "server.h"
+#include "titan_fleet.h"
 
 #define PATH_BYTES 1024u
 
@@ -47,7 +48,7 @@ static void unplace(void *ctx, struct disk *disk, struct space *space) {
 }
 
 static conn_id pending(void *ctx) {
-    return server_titan_pending(((const struct serve_titan_peers *)ctx)->server);
+    return titan_fleet_pending(((const struct serve_titan_peers *)ctx)->server);
 }
 
 static void log_line(void *ctx, const char *line) {

@@ -403,6 +403,10 @@ bool blobs_sweep_step(struct blobs *b, uint32_t count_max, uint64_t *ret_dropped
 
 /* ---- flushing ---- */
 
+bool blobs_wait(const struct blobs *b) {
+    return b->puts.count > 0 || packs_wait(b->packs);
+}
+
 bool blobs_flush_begin(struct blobs *b) {
     if (b->flying || b->dead) return false;
     b->pack_flush = NULL;

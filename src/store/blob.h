@@ -22,17 +22,19 @@
 
 #define BLOB_SMALL_BYTES PACK_BODY_MAX
 
-typedef struct { uint8_t at[DIGEST_BYTES]; } blob_hash;
+typedef struct {
+    uint8_t at[DIGEST_BYTES];
+} blob_hash;
 
 struct blobs_options {
     uint64_t pack_bytes;
     uint64_t pending_bytes_max;
     uint64_t reserve_bytes;
-    uint64_t blob_bytes_max; /* of one blob */
-    uint32_t blobs_max;      /* of all tenants */
+    uint64_t blob_bytes_max;   /* of one blob */
+    uint32_t blobs_max;        /* of all tenants */
     uint64_t tenant_bytes_max; /* of the blobs of one tenant; 0 = no limit */
     uint32_t tenant_share;     /* percent of the room on disk for one tenant, when there are several; 0 = all of it */
-    int64_t grace_ms;        /* an unreferenced blob stays so long after its last put: its submit may be on the way */
+    int64_t grace_ms;          /* an unreferenced blob stays so long after its last put: its submit may be on the way */
 };
 
 struct blobs;
@@ -93,10 +95,11 @@ uint32_t blobs_list(const struct blobs *b, struct slice tenant, const blob_hash 
 /* Mark and sweep: begin, mark everything that a reference names, then step until it says true. What was put since the
  * beginning counts as marked. A crash in between costs nothing: an unswept blob is swept next time. */
 void blobs_sweep_begin(struct blobs *b);
-void blobs_mark(struct blobs *b, struct slice tenant, const blob_hash *hash); /* fine when it is not there */
+void blobs_mark(struct blobs *b, struct slice tenant, const blob_hash *hash);      /* fine when it is not there */
 bool blobs_sweep_step(struct blobs *b, uint32_t count_max, uint64_t *ret_dropped); /* adds to ret_dropped */
 
 /* As in pack.h: one at a time. */
+bool blobs_wait(const struct blobs *b); /* as packs_wait; also while puts are open, which mostly have something */
 bool blobs_flush_begin(struct blobs *b);
 void blobs_flush_run(struct blobs *b);
 CHECKED enum err blobs_flush_end(struct blobs *b, struct why *why);

@@ -58,6 +58,10 @@ static bool begin(struct blob_log_store *v) {
     return v->logs_fly || v->blobs_fly;
 }
 
+bool blob_log_store_waits(const struct blob_log_store *v) {
+    return joblogs_wait(v->logs) || blobs_wait(v->blobs);
+}
+
 bool blob_log_store_kick(struct blob_log_store *v) {
     if (begin(v)) flusher_hand(v->flusher, run, v);
     return v->logs_fly || v->blobs_fly;

@@ -1,7 +1,7 @@
 /* blob_log_store.h: blobs and logs of one data directory with the one thread that makes them durable: what a server
  * opens.
  *
- *     each turn of the loop:            blob_log_store_kick(v)   hands over what waits, unless something is under way
+ *     blob_log_store_waits(v):          blob_log_store_kick(v)   hands over what waits, unless something is under way
  *     blob_log_store_fd is readable:    e = blob_log_store_take(v, &why)   then answer every put and log batch whose
  *                                       ticket is durable, and kick again
  *
@@ -28,6 +28,8 @@ CHECKED enum err blob_log_store_open(struct blob_log_store *v, struct disk *disk
                                      struct why *why);
 void blob_log_store_close(
     struct blob_log_store *v); /* waits for what is under way; what was not handed over is lost, as in a crash */
+/* Something may wait to be handed over; asked in each turn of the loop, so it costs a few loads. */
+bool blob_log_store_waits(const struct blob_log_store *v);
 bool blob_log_store_kick(struct blob_log_store *v); /* true: something is under way */
 int blob_log_store_fd(const struct blob_log_store *v);
 CHECKED enum err blob_log_store_take(struct blob_log_store *v,

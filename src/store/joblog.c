@@ -262,6 +262,10 @@ void joblogs_drop(struct joblogs *l, const struct log_key *key) {
 
 /* ---- flushing, life ---- */
 
+bool joblogs_wait(const struct joblogs *l) {
+    return packs_wait(l->packs);
+}
+
 bool joblogs_flush_begin(struct joblogs *l) {
     return packs_flush_begin(l->packs, &l->flush);
 }

@@ -44,8 +44,8 @@ struct log_state {
     uint64_t end;       /* offset after the last byte ever taken */
     uint64_t cut_begin; /* bytes [cut_begin, cut_end) were dropped; equal when none were */
     uint64_t cut_end;
-    uint64_t ticket;    /* of the last append: `end` is durable when this is */
-    bool synced;        /* it is */
+    uint64_t ticket; /* of the last append: `end` is durable when this is */
+    bool synced;     /* it is */
 };
 
 /* `offset` is that of the first byte of the first piece. `bytes_max` is the attempt's cap, 0 = none. `ret` tells how
@@ -74,6 +74,7 @@ bool joblogs_sweep(struct joblogs *l, uint32_t *cursor, uint32_t count_max, log_
 void joblogs_drop(struct joblogs *l, const struct log_key *key); /* fine when there is none */
 
 /* As in pack.h: one at a time. */
+bool joblogs_wait(const struct joblogs *l); /* as packs_wait */
 bool joblogs_flush_begin(struct joblogs *l);
 void joblogs_flush_run(struct joblogs *l);
 CHECKED enum err joblogs_flush_end(struct joblogs *l, struct why *why);

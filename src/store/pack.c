@@ -198,9 +198,13 @@ static void leg_take(struct packs *p, struct pack_flush *f) {
     p->current = 0;
 }
 
-bool packs_flush_begin(struct packs *p, struct pack_flush **ret) {
+bool packs_wait(const struct packs *p) {
     if (p->flying || p->dead) return false;
-    if (!p->retry && p->blocks.count == 0 && !p->ask && !pack_move_wanted(p)) return false;
+    return p->retry || p->blocks.count > 0 || p->ask || pack_move_wanted(p);
+}
+
+bool packs_flush_begin(struct packs *p, struct pack_flush **ret) {
+    if (!packs_wait(p)) return false;
     if (!p->retry) {
         p->flush.number = p->flush_number++;
         leg_take(p, &p->flush);

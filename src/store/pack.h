@@ -66,6 +66,7 @@ uint64_t packs_durable(const struct packs *p); /* every ticket up to here is on 
 /* Where to read a place: true = its bytes are still in memory, in `ret_bytes`, valid until the next call here. */
 bool packs_find(const struct packs *p, struct pack_place place, struct slice *ret_bytes, struct pack_spot *ret_spot);
 
+bool packs_wait(const struct packs *p); /* there is something to flush, and no flush under way */
 bool packs_flush_begin(struct packs *p, struct pack_flush **ret); /* false: nothing to do */
 void pack_flush_run(struct pack_flush *f);
 CHECKED enum err packs_flush_end(struct packs *p, struct pack_flush *f, struct why *why);

@@ -342,6 +342,8 @@ static void start(struct sessionlab *l) {
                                                .dag_seconds = 60,
                                                .job_seconds = 60};
     static const struct resp_options resp = {.tenant = "b"};
+    static const struct dialect_setting dialects[] = {
+        {&orion_dialect, &orion}, {&titan_dialect, &titan}, {&resp_dialect, &resp}, {0}};
     struct why why = {{0}};
     struct server_world world = {.disk = simdisk_disk(l->disk),
                                  .clock = &l->clock,
@@ -351,13 +353,8 @@ static void start(struct sessionlab *l) {
                                  .observer = &l->guest,
                                  .history = l->history};
     struct file_options journal = {.segment_bytes = 1 << 18, .reserve_bytes = 1 << 18};
-    struct server_options o = {.build = "lab",
-                               .uid = 1000,
-                               .appends_away = true,
-                               .without_threads = true,
-                               .orion = &orion,
-                               .titan = &titan,
-                               .resp = &resp};
+    struct server_options o = {
+        .build = "lab", .uid = 1000, .appends_away = true, .without_threads = true, .dialects = dialects};
     limits_default(&o.limits);
     enum err e = l->ram != NULL ? ram_open(l->ram, &world.journal, &why)
                                 : file_open(world.disk, &l->clock, &journal, &world.journal, &why);
@@ -416,10 +413,10 @@ void sessionlab_fini(struct sessionlab *l) {
 
 static const struct net_handler *handler_of(struct sessionlab *l, enum sessionlab_door door) {
     switch (door) {
-    case SESSIONLAB_RESP: return server_resp_handler(l->server);
-    case SESSIONLAB_TITAN: return server_titan_handler(l->server);
-    case SESSIONLAB_DASH: return server_titan_web_handler(l->server);
-    case SESSIONLAB_ORION: return server_orion_handler(l->server);
+    case SESSIONLAB_RESP: return resp_handler(l->server);
+    case SESSIONLAB_TITAN: return titan_handler(l->server);
+    case SESSIONLAB_DASH: return titan_web_handler(l->server);
+    case SESSIONLAB_ORION: return orion_handler(l->server);
     case SESSIONLAB_MAIN:
     case SESSIONLAB_DOOR_COUNT: break;
     }

@@ -63,9 +63,8 @@ struct web {
     uint64_t untaken;           /* messages since it had last taken all of them */
 };
 
-static inline struct web *web_of(const struct session *n) {
-    return n->dialect_state;
-}
+struct web *web_of(const struct session *n);
+bool web_is_stream(const struct web *w); /* the head of a stream of events is out */
 
 #define LOGIN_URL_BYTES 640u
 
@@ -77,8 +76,10 @@ struct logins {
 };
 
 struct webs {
-    struct pool all; /* struct web */
+    struct pool all;  /* struct web */
+    struct vec ready; /* conn_id: with something to do at the end of the pass */
     struct heap deadlines;
+    int64_t next_ms; /* the next of them, or now */
     struct arena arena;
     struct buf json, out;
     uint64_t answers[ANSWER_CLASS_COUNT]; /* since the start of this process */
@@ -87,13 +88,8 @@ struct webs {
     struct logins logins;
 };
 
-static inline struct webs *webs_of(const struct server *s) {
-    return s->webs.own;
-}
-
-static inline struct logins *logins_of(const struct server *s) {
-    return &webs_of(s)->logins;
-}
+struct webs *webs_of(const struct server *s);
+struct logins *logins_of(const struct server *s);
 
 /* ---- faces ---- */
 
@@ -186,7 +182,6 @@ void web_goodbye(struct server *s, struct session *n);  /* the server is stoppin
 /* Whether the request may become one, and which; else it was answered. */
 bool web_stream_check(struct server *s, struct session *n);
 void web_stream_begin(struct server *s, struct session *n); /* the head; from here on it is one */
-bool web_stream_is_open(const struct web *w);
 /* Are you there? Ends one that has not said a word for long, or whose token has expired. */
 void web_stream_ping(struct server *s, struct session *n, int64_t period_ms);
 void web_stream_end(struct server *s, struct session *n, enum websocket_code code, const char *why);

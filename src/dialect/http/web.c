@@ -1,10 +1,9 @@
 /* web.c: connections that speak HTTP: what they send, and how long they may take. See http_dialect.h. */
-#include "web.h"
+#include "http_dialect.h"
 
 #include "event_stream.h"
 #include "panic.h"
 #include "requests.h"
-#include "route.h"
 #include "server_impl.h"
 #include "session.h"
 #include "web_impl.h"
@@ -21,7 +20,29 @@
 #define LAST_BYTES_MAX 65536u            /* that a peer will take in the seconds that the net gives to who leaves */
 #define KEPT_BYTES_MAX ((size_t)1 << 20) /* of the buffers that all share, after a large answer */
 
+#define UPLOAD_PATH API_PREFIX "/blobs"
+
 extern const uint8_t web_slot;
+
+struct web *web_of(const struct session *n) {
+    return n->dialect_state;
+}
+
+struct webs *webs_of(const struct server *s) {
+    return shard_part(server_shard(s), web_slot);
+}
+
+struct logins *logins_of(const struct server *s) {
+    return &webs_of(s)->logins;
+}
+
+bool web_is_stream(const struct web *w) {
+    return w->stream != WEB_STREAM_NONE && w->streaming;
+}
+
+static bool is_upload(const struct http_request *r) {
+    return r->verb == HTTP_VERB_POST && slice_eq(r->path, SLICE(UPLOAD_PATH));
+}
 
 /* ---- life ---- */
 
@@ -30,12 +51,12 @@ static void moved(void *ctx, uint64_t ref, uint32_t position) {
     ((struct web *)pool_at(&all->all, (uint32_t)ref))->position = position;
 }
 
-void web_init(struct server *s) {
-    struct webs *all = ARENA_NEW(&s->birth, struct webs);
-    s->webs.own = all;
+static void init(struct shard *h, void *own) {
+    struct server *s = h->server;
+    struct webs *all = own;
     pool_init(&all->all, sizeof(struct web), WEBS_MAX);
     heap_init(&all->deadlines, moved, all);
-    vec_init(&s->webs.ready, sizeof(conn_id));
+    vec_init(&webs_of(s)->ready, sizeof(conn_id));
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
     buf_init(&all->json, TEXT_BYTES_MAX);
     buf_init(&all->out, TEXT_BYTES_MAX + 4096);
@@ -49,16 +70,21 @@ void web_init(struct server *s) {
     pool_init(&all->exchanges, bytes, most);
 }
 
-void web_fini(struct server *s) {
-    struct webs *all = webs_of(s);
+static void fini(struct shard *h, void *own) {
+    struct server *s = h->server;
+    struct webs *all = own;
     pool_fini(&all->exchanges);
     pool_fini(&all->all);
     heap_fini(&all->deadlines);
-    vec_fini(&s->webs.ready);
+    vec_fini(&webs_of(s)->ready);
     arena_fini(&all->arena);
     buf_fini(&all->json);
     buf_fini(&all->out);
     web_session_fini(s);
+}
+
+static uint64_t body_bytes_max(const struct http_in *in) {
+    return (uint64_t)(is_upload(&in->request) ? in->limits->blob_bytes_max : in->limits->http_body_bytes_max);
 }
 
 bool web_open(struct server *s, struct session *n, const struct http_face *face) {
@@ -70,7 +96,7 @@ bool web_open(struct server *s, struct session *n, const struct http_face *face)
     w->index = index;
     w->since_ms = web_now(s);
     http_in_init(&w->in, s->limits);
-    w->in.body_bytes_max = web_body_bytes_max;
+    w->in.body_bytes_max = body_bytes_max;
     buf_init(&w->held, HELD_BYTES_MAX);
     websocket_in_init(&w->socket);
     w->face = face;
@@ -120,7 +146,7 @@ static bool is_patient(struct server *s, struct web *w) {
     return unsent > 0 ? before == 0 || unsent < before : w->streaming;
 }
 
-static void expire(struct server *s, struct session *n) {
+static void expire_one(struct server *s, struct session *n) {
     struct web *w = web_of(n);
     if (is_patient(s, w)) {
         if (web_stream_is_watch(w)) web_stream_ping(s, n, s->limits->http_idle_ms);
@@ -132,11 +158,12 @@ static void expire(struct server *s, struct session *n) {
     session_end(s, n);
 }
 
-int64_t web_expire(struct server *s) {
+/* Ends what is too slow; when the next one is due. */
+static int64_t expire(struct server *s) {
     const struct heap_item *top;
     while ((top = heap_top(&webs_of(s)->deadlines)) != NULL && top->key <= s->now_ms) {
         const struct web *w = pool_at(&webs_of(s)->all, (uint32_t)top->ref);
-        expire(s, session_of(s, w->conn));
+        expire_one(s, session_of(s, w->conn));
     }
     return top != NULL ? top->key : TIME_NEVER;
 }
@@ -236,7 +263,7 @@ static void step(struct server *s, struct session *n, bool has_more) {
         w->since_ms = web_now(s);
         if (w->looked && w->in.state == HTTP_IN_BODY && w->in.request.wants_continue && !has_more)
             web_say_continue(s, n);
-        if (w->looked && web_is_upload(&w->in.request)) w->looked = web_upload_begin(s, n);
+        if (w->looked && is_upload(&w->in.request)) w->looked = web_upload_begin(s, n);
     }
     if (w->upload != 0) {
         web_upload_more(s, n);
@@ -278,13 +305,13 @@ static void settle(struct server *s, struct session *n) {
 void web_drained(struct server *s, struct session *n, bool resumes) {
     (void)resumes;
     bool has_more = n->in.len > 0 && !web_of(n)->busy && !web_of(n)->stuck;
-    if (web_of(n)->ending || has_more) *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+    if (web_of(n)->ending || has_more) *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
 }
 
 void web_received(struct server *s, struct session *n, struct slice bytes) {
     struct web *w = web_of(n);
     if (w->ending) return;
-    if (web_stream_is_open(w)) {
+    if (web_is_stream(w)) {
         web_stream_received(s, n, bytes);
         settle(s, n);
         return;
@@ -332,15 +359,15 @@ void web_finished(struct server *s, struct session *n) {
     w->unsent = 0;
     if (!w->ending) http_in_next(&w->in);
     budget_charge(s, n);
-    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+    *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
 }
 
 void web_goodbye(struct server *s, struct session *n) {
     n->goodbye = true;
-    if (web_stream_is_open(web_of(n))) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
+    if (web_is_stream(web_of(n))) web_stream_end(s, n, WEBSOCKET_GOING_AWAY, "the server is stopping");
     if (web_of(n)->busy || !http_in_is_idle(&web_of(n)->in)) return;
     web_of(n)->ending = true;
-    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+    *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
 }
 
 /* What all share after a large answer. */
@@ -352,10 +379,11 @@ static void trim(struct webs *all) {
     arena_init(&all->arena, ARENA_CHUNK_BYTES, ARENA_BYTES_MAX);
 }
 
-void web_step(struct server *s) {
-    struct vec ready = s->webs.ready;
+/* Connections whose answer is out. */
+static void go_on(struct server *s) {
+    struct vec ready = webs_of(s)->ready;
     if (ready.count == 0) return;
-    vec_init(&s->webs.ready, sizeof(conn_id));
+    vec_init(&webs_of(s)->ready, sizeof(conn_id));
     for (uint32_t i = 0; i < ready.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&ready, i));
         if (n == NULL || web_of(n)->busy) continue;
@@ -368,11 +396,40 @@ void web_step(struct server *s) {
     trim(webs_of(s));
 }
 
+/* ---- the part ---- */
+
+static void flush(struct shard *h, void *own) {
+    struct webs *x = own;
+    go_on(h->server);
+    part_attend(h, web_slot, x->all.count > 0);
+    x->next_ms = x->ready.count > 0 ? h->server->now_ms : expire(h->server);
+}
+
+static int64_t next_due(const struct shard *h, const void *own) {
+    const struct webs *x = own;
+    (void)h;
+    return x->next_ms;
+}
+
+static void stored(struct shard *h, void *own, enum err e) {
+    (void)own;
+    if (e == ERR_OK) web_unstick(h->server);
+}
+
+const struct server_part web_part = {.name = "web",
+                                     .scope = PART_OF_SERVER,
+                                     .bytes = sizeof(struct webs),
+                                     .init = init,
+                                     .fini = fini,
+                                     .flush = flush,
+                                     .next_due = next_due,
+                                     .stored = stored};
+
 /* ---- the dialect ---- */
 
 bool web_is_idle(const struct session *n) {
     const struct web *w = web_of(n);
-    return !w->busy && w->upload == 0 && !web_stream_is_open(w);
+    return !w->busy && w->upload == 0 && !web_is_stream(w);
 }
 
 uint64_t web_memory_bytes(const struct session *n) {

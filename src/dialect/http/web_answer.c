@@ -116,7 +116,7 @@ void web_misfit(struct server *s, struct session *n, const char *text) {
 void web_refuse(struct server *s, struct session *n, uint32_t request, enum err e, const char *text) {
     struct web *w = web_of(n);
     (void)request;
-    if (web_stream_is_open(w)) web_stream_last_word(s, n, WEBSOCKET_POLICY, text);
+    if (web_is_stream(w)) web_stream_last_word(s, n, WEBSOCKET_POLICY, text);
     if (w->streaming || w->ending || http_in_is_idle(&w->in)) return; /* nothing is owed, or it is too late */
     bool slow = !w->busy && e == ERR_UNAUTHENTICATED;                 /* the hello of HTTP is a head */
     web_say_error(s, n, slow ? ERR_INVALID : e, slow ? 408 : 0, slow ? "the request did not come in time" : text, NULL,

@@ -8,7 +8,6 @@ bool web_answer_asset(struct server *s, struct session *n) {
     const struct http_request *r = &web_of(n)->in.request;
     struct slice prefix = SLICE(API_PREFIX "/");
     struct http_head h;
-    if (r->verb != HTTP_VERB_GET && r->verb != HTTP_VERB_HEAD) return false;
     if (r->path.len > prefix.len && memcmp(r->path.ptr, prefix.ptr, prefix.len) == 0)
         return false; /* no need to look */
     const struct asset *found = asset_find(s->options.assets, r->path);

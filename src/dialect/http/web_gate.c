@@ -1,11 +1,12 @@
 /* web_gate.c: who may come by HTTP, and with what. Decided on the head, before the body is read: by the name that we
  * are called by (a page of another name may have been led here by its name server), by the page that sends it, by
- * token, by role, and by the form of the body. */
+ * token, by how often it comes, by role, and by the form of the body. */
 #include <stdio.h>
 #include <strings.h>
 
 #include "authenticate.h"
 #include "callback_token.h"
+#include "hash.h"
 #include "requests.h"
 #include "server_impl.h"
 #include "session.h"
@@ -13,6 +14,7 @@
 #include "web_impl.h"
 
 #define TENANT_HEADER "reeve-tenant"
+#define SESSION_PATH API_PREFIX "/session"
 
 /* ---- names ---- */
 
@@ -136,9 +138,6 @@ static bool check_caller(struct server *s, struct session *n) {
     struct why why = {{0}};
     enum err e = ERR_OK;
     web_of(n)->cookie = (struct cookie){0};
-    n->state = SESSION_NEW; /* whoever it was before */
-    n->who = (struct caller){0};
-    n->job = (struct attempt_effect){0};
     if (reads_metrics_freely(s, n)) {
         n->who = (struct caller){.name = "metrics", .roles = ROLE_BIT(ROLE_VIEWER)};
         n->state = SESSION_OPEN;
@@ -166,6 +165,20 @@ static bool check_caller(struct server *s, struct session *n) {
     return false;
 }
 
+void web_say_limited(struct server *s, struct session *n, int64_t wait_ms, const char *text) {
+    logins_of(s)->limited_count++;
+    web_say_wait(s, n, (uint32_t)wait_ms, text);
+}
+
+static bool check_rate(struct server *s, struct session *n) {
+    const struct caller *c = &n->who;
+    uint64_t key =
+        hash64(c->name, strlen(c->name), hash64(c->id, strlen(c->id), hash64(c->tenant, strlen(c->tenant), 2)));
+    int64_t wait = rate_take(&logins_of(s)->requests, key, web_now(s));
+    if (wait > 0) web_say_limited(s, n, wait, "too many requests in too short a time (http_rate)");
+    return wait == 0;
+}
+
 /* ---- what ---- */
 
 static const char *allow_of(uint32_t verbs, char text[64]) {
@@ -176,6 +189,10 @@ static const char *allow_of(uint32_t verbs, char text[64]) {
             len +=
                 (size_t)snprintf(text + len, 64 - len, "%s%s", len > 0 ? ", " : "", http_verb_word((enum http_verb)i));
     return text;
+}
+
+bool web_is_session(const struct http_request *r) {
+    return slice_eq(r->path, SLICE(SESSION_PATH));
 }
 
 /* RFC 9110, 8.3: parameters may follow. */
@@ -256,13 +273,17 @@ static bool answer_options(struct server *s, struct session *n) {
 bool web_admit(struct server *s, struct session *n) {
     const struct http_request *r = &web_of(n)->in.request;
     if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n)) return false;
-    if (web_answer_ticket(s, n) || web_answer_asset(s, n)) return false;
+    bool reads = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
+    if (reads && (web_answer_ticket(s, n) || web_answer_asset(s, n))) return false;
     if (s->draining) {
         web_say_error(s, n, ERR_BUSY, 503, "the server is stopping", NULL, NULL);
         return false;
     }
-    if (web_is_session(r) && r->verb == HTTP_VERB_POST) return web_admit_login(s, n);
-    if (!check_caller(s, n) || !web_check_rate(s, n)) return false;
+    n->state = SESSION_NEW; /* whoever it was before */
+    n->who = (struct caller){0};
+    n->job = (struct attempt_effect){0};
+    if (web_is_session(r) && r->verb == HTTP_VERB_POST) return web_admit_login(s, n, r);
+    if (!check_caller(s, n) || !check_rate(s, n)) return false;
     const struct http_mount *mount = web_mount_of(r);
     return mount != NULL ? mount->admit(s, n) : web_is_session(r) || check_route(s, n);
 }

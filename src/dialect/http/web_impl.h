@@ -3,7 +3,6 @@
 #define REEVE_WEB_IMPL_H
 
 #include "http_dialect.h"
-#include "web.h"
 
 /* ---- web_answer.c ---- */
 
@@ -17,6 +16,9 @@ void web_made(struct server *s, struct session *n, uint32_t request, struct slic
 
 /* Whether the head may go on to be a request; else it was answered. */
 bool web_admit(struct server *s, struct session *n);
+bool web_is_session(const struct http_request *r); /* about the session of a browser: web_session.c serves it */
+/* A refusal of who comes too often, which is counted. */
+void web_say_limited(struct server *s, struct session *n, int64_t wait_ms, const char *text);
 
 /* ---- web_session.c ---- */
 
@@ -26,15 +28,14 @@ void web_session_fini(struct server *s);
 /* Who comes with this cookie, and whether it may do so with this request. As authenticate. */
 CHECKED enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text, struct slice tenant,
                                   struct why *why);
-bool web_check_rate(struct server *s, struct session *n); /* else it was answered */
-bool web_is_session(const struct http_request *r);        /* about the session of a browser */
-bool web_admit_login(struct server *s, struct session *n); /* POST to it, which needs no caller; as web_admit */
+/* POST to it, which needs no caller; as web_admit. */
+bool web_admit_login(struct server *s, struct session *n, const struct http_request *r);
 void web_serve_session(struct server *s, struct session *n);
 bool web_answer_ticket(struct server *s, struct session *n); /* a login link, and then it was answered */
 
 /* ---- web_asset.c ---- */
 
-/* A file of the console, or a page of it. False: the path names neither, and nothing was answered. */
+/* A file of the console, or a page of it, for GET and HEAD. False: the path names neither, and nothing was answered. */
 bool web_answer_asset(struct server *s, struct session *n);
 
 /* ---- web_range.c ---- */
@@ -47,11 +48,10 @@ bool web_range_text(uint64_t from, uint64_t most, uint64_t total, char ret[64]);
 
 /* ---- web_upload.c ---- */
 
-uint64_t web_body_bytes_max(const struct http_in *in);
-bool web_is_upload(const struct http_request *r);
 /* A blob as a body: begun when the head was admitted, then whenever some of it came. False: it was refused. */
 bool web_upload_begin(struct server *s, struct session *n);
 void web_upload_more(struct server *s, struct session *n);
+void web_unstick(struct server *s); /* the disk has taken something: bodies that wait for it go on */
 
 /* ---- web_stream.c ---- */
 
@@ -63,6 +63,6 @@ void web_stream_received(struct server *s, struct session *n, struct slice bytes
 /* ---- web.c ---- */
 
 const struct http_mount *web_mount_of(const struct http_request *r); /* NULL = its path is of our own face */
-void web_deadline(struct server *s, struct web *w, int64_t at_ms); /* TIME_NEVER = none */
+void web_deadline(struct server *s, struct web *w, int64_t at_ms);   /* TIME_NEVER = none */
 
 #endif

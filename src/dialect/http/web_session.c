@@ -8,14 +8,13 @@
 #include "http_dialect.h"
 #include "json_tree.h"
 #include "panic.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "session_revocation.h"
 #include "uri.h"
 #include "web_impl.h"
 
-#define PATH API_PREFIX "/session"
 #define LOGIN_PATH "/login"
 #define LOGIN_BYTES_MAX 4096u /* what a stranger may make us hold */
 #define FAILURE_NS INT64_C(10000000000)
@@ -36,11 +35,6 @@ void web_session_fini(struct server *s) {
 
 /* ---- how often ---- */
 
-static void say_wait(struct server *s, struct session *n, int64_t wait_ms, const char *text) {
-    logins_of(s)->limited_count++;
-    web_say_wait(s, n, (uint32_t)wait_ms, text);
-}
-
 /* An address without its port. */
 static uint64_t address_key(const struct session *n) {
     const char *colon = strrchr(n->address, ':');
@@ -49,7 +43,7 @@ static uint64_t address_key(const struct session *n) {
 
 static bool may_try(struct server *s, struct session *n) {
     int64_t wait = rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
-    if (wait > 0) say_wait(s, n, wait, "too many logins from this address have failed (login_failures)");
+    if (wait > 0) web_say_limited(s, n, wait, "too many logins from this address have failed (login_failures)");
     return wait == 0;
 }
 
@@ -57,15 +51,6 @@ static void failed(struct server *s, struct session *n, const char *text) {
     logins_of(s)->failed_count++;
     (void)rate_take(&logins_of(s)->failures, address_key(n), web_now(s));
     server_log(s, SERVER_WARN, "login", "%s: %s", n->address, text);
-}
-
-bool web_check_rate(struct server *s, struct session *n) {
-    const struct caller *c = &n->who;
-    uint64_t key =
-        hash64(c->name, strlen(c->name), hash64(c->id, strlen(c->id), hash64(c->tenant, strlen(c->tenant), 2)));
-    int64_t wait = rate_take(&logins_of(s)->requests, key, web_now(s));
-    if (wait > 0) say_wait(s, n, wait, "too many requests in too short a time (http_rate)");
-    return wait == 0;
 }
 
 /* ---- cookies ---- */
@@ -117,19 +102,11 @@ static void open_session(struct server *s, struct session *n, const char *who, c
 
 /* ---- /api/v1/session ---- */
 
-bool web_is_session(const struct http_request *r) {
-    return slice_eq(r->path, SLICE(PATH));
-}
-
-bool web_admit_login(struct server *s, struct session *n) {
-    const struct http_request *r = &web_of(n)->in.request;
+bool web_admit_login(struct server *s, struct session *n, const struct http_request *r) {
     const struct slice *length = http_header(r, "content-length");
     uint64_t bytes = 0;
     for (size_t i = 0; length != NULL && i < length->len && bytes <= LOGIN_BYTES_MAX; i++)
         bytes = bytes * 10 + (uint64_t)(length->ptr[i] - '0'); /* digits: the parser has looked */
-    n->state = SESSION_NEW;                                    /* whoever it was before */
-    n->who = (struct caller){0};
-    n->job = (struct attempt_effect){0};
     if (length == NULL)
         web_say_error(s, n, ERR_INVALID, 411, "a login says how long it is: content-length", NULL, NULL);
     else if (bytes > LOGIN_BYTES_MAX)

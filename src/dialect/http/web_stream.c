@@ -92,12 +92,8 @@ void web_stream_begin(struct server *s, struct session *n) {
     if (n->paused) session_pause(s, n, false);
 }
 
-bool web_stream_is_open(const struct web *w) {
-    return w->stream != WEB_STREAM_NONE && w->streaming;
-}
-
 bool web_stream_is_watch(const struct web *w) {
-    return web_stream_is_open(w) && w->match.route != NULL && w->match.route->answer == API_ANSWER_WATCH;
+    return web_is_stream(w) && w->match.route != NULL && w->match.route->answer == API_ANSWER_WATCH;
 }
 
 void web_stream_tell(struct server *s, struct session *n, enum wire_op op, const void *message) {
@@ -131,13 +127,13 @@ void web_stream_end(struct server *s, struct session *n, enum websocket_code cod
     web_stream_last_word(s, n, code, why);
     w->busy = w->streaming = false;
     w->ending = true;
-    *(conn_id *)vec_push(&s->webs.ready) = n->conn;
+    *(conn_id *)vec_push(&webs_of(s)->ready) = n->conn;
 }
 
 void web_stream_end_session(struct server *s, const struct cookie *c) {
     for (uint32_t i = 1; i <= webs_of(s)->all.high; i++) {
         const struct web *w = pool_at(&webs_of(s)->all, i);
-        struct session *n = w->conn.v != 0 && web_stream_is_open(w) ? session_of(s, w->conn) : NULL;
+        struct session *n = w->conn.v != 0 && web_is_stream(w) ? session_of(s, w->conn) : NULL;
         if (n != NULL && w->cookie.number == c->number && w->cookie.expires_ms == c->expires_ms)
             web_stream_end(s, n, WEBSOCKET_POLICY, "the session is over");
     }

@@ -6,16 +6,6 @@
 #include "upload.h"
 #include "web_impl.h"
 
-#define UPLOAD_PATH API_PREFIX "/blobs"
-
-bool web_is_upload(const struct http_request *r) {
-    return r->verb == HTTP_VERB_POST && slice_eq(r->path, SLICE(UPLOAD_PATH));
-}
-
-uint64_t web_body_bytes_max(const struct http_in *in) {
-    return (uint64_t)(web_is_upload(&in->request) ? in->limits->blob_bytes_max : in->limits->http_body_bytes_max);
-}
-
 static void give_up(struct server *s, struct session *n, enum err e, const struct why *why) {
     upload_drop(s, web_of(n)->upload);
     web_of(n)->upload = 0;
@@ -56,6 +46,6 @@ void web_upload_more(struct server *s, struct session *n) {
 void web_unstick(struct server *s) {
     for (uint32_t i = 1; i <= webs_of(s)->all.high; i++) {
         const struct web *w = pool_at(&webs_of(s)->all, i);
-        if (w->conn.v != 0 && w->stuck) *(conn_id *)vec_push(&s->webs.ready) = w->conn;
+        if (w->conn.v != 0 && w->stuck) *(conn_id *)vec_push(&webs_of(s)->ready) = w->conn;
     }
 }

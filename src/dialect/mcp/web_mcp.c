@@ -9,7 +9,7 @@
 
 #include "http_dialect.h"
 #include "mcp.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "web_mcp.h"

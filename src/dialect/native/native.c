@@ -5,7 +5,7 @@
 #include "assign.h"
 #include "authenticate.h"
 #include "panic.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 

@@ -30,7 +30,7 @@ static bool is_listed(struct slice origin, const char *origins) {
 const struct slice *orion_origin(const struct server *s, const struct session *n) {
     const struct slice *origin = http_header(&web_of(n)->in.request, "origin");
     if (origin == NULL) return NULL;
-    return web_is_own_page(n, *origin) || is_listed(*origin, s->options.orion->origins) ? origin : NULL;
+    return web_is_own_page(n, *origin) || is_listed(*origin, orion_of(s)->options->origins) ? origin : NULL;
 }
 
 static bool check_page(struct server *s, struct session *n) {
@@ -86,8 +86,8 @@ static struct slice token_of(const struct http_request *r) {
 
 static bool may_be_guest(const struct server *s, const struct session *n) {
     if (s->options.needs_tls && !n->is_tls) return false;
-    return s->options.orion->guests == ORION_GUESTS_EVERYONE ||
-           (s->options.orion->guests == ORION_GUESTS_LOOPBACK && is_loopback(n));
+    return orion_of(s)->options->guests == ORION_GUESTS_EVERYONE ||
+           (orion_of(s)->options->guests == ORION_GUESTS_LOOPBACK && is_loopback(n));
 }
 
 static bool check_caller(struct server *s, struct session *n, enum orion_call call) {
@@ -109,7 +109,7 @@ static bool check_caller(struct server *s, struct session *n, enum orion_call ca
     }
     /* What concerns all tenants is asked for by who is of none. */
     if (n->who.tenant[0] == 0 && !is_admin(call))
-        snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.orion->tenant);
+        snprintf(n->who.tenant, sizeof n->who.tenant, "%s", orion_of(s)->options->tenant);
     n->state = SESSION_OPEN;
     return true;
 }

@@ -1,8 +1,19 @@
 /* orion_part.c: Orion's interface as parts of the server: its listener, what it knows of the state, its event streams.
- */
+ * While nobody listens to a stream that part has neither turns nor events; a client that begins to listen wakes it
+ * (orion_stream_begin). */
 #include "orion_session.h"
 #include "orion_stream.h"
 #include "server_impl.h"
+
+extern const uint8_t orion_slot;
+
+struct orion *orion_of(const struct server *s) {
+    return shard_part(server_shard(s), orion_slot);
+}
+
+const struct net_handler *orion_handler(struct server *s) {
+    return &orion_of(s)->handler;
+}
 
 static void init(struct shard *h, void *own) {
     (void)own;
@@ -23,7 +34,8 @@ static void dags_fini(struct shard *h, void *own) {
 
 static void stream_init(struct shard *h, void *own) {
     orion_stream_init(own);
-    if (h->server->options.orion == NULL) part_retire(h, orion_stream_slot);
+    if (orion_of(h->server)->options == NULL) part_retire(h, orion_stream_slot);
+    part_takes(h, orion_stream_slot, EFFECT_EVENT, false);
 }
 
 static void stream_fini(struct shard *h, void *own) {
@@ -32,8 +44,11 @@ static void stream_fini(struct shard *h, void *own) {
 }
 
 static void flush(struct shard *h, void *own) {
-    (void)own;
+    const struct orion_stream *o = own;
     orion_stream_step(h->server);
+    bool is_heard = o->clients.count > 0;
+    part_attend(h, orion_stream_slot, is_heard);
+    part_takes(h, orion_stream_slot, EFFECT_EVENT, is_heard);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {
@@ -51,7 +66,8 @@ static void conn_gone(struct shard *h, void *own, conn_id conn) {
     orion_stream_forget(h->server, conn);
 }
 
-const struct server_part orion_part = {.name = "orion", .scope = PART_OF_SERVER, .init = init};
+const struct server_part orion_part = {
+    .name = "orion", .scope = PART_OF_SERVER, .bytes = sizeof(struct orion), .init = init};
 const struct server_part orion_dags_part = {.name = "orion_dags",
                                             .scope = PART_OF_SHARD,
                                             .bytes = sizeof(struct orion_dags),
@@ -61,14 +77,9 @@ const struct server_part orion_stream_part = {.name = "orion_stream",
                                               .scope = PART_OF_SHARD,
                                               .bytes = sizeof(struct orion_stream),
                                               .effects = EFFECT_BIT(EFFECT_EVENT),
-                                              .wakes = PART_WAKES_WITH_PASS,
                                               .init = stream_init,
                                               .fini = stream_fini,
                                               .flush = flush,
                                               .next_due = next_due,
                                               .effect = effect,
                                               .conn_gone = conn_gone};
-
-const struct net_handler *server_orion_handler(struct server *s) {
-    return &s->orion.handler;
-}

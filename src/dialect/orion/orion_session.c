@@ -5,7 +5,6 @@
 #include "lane.h"
 #include "orion_gate.h"
 #include "requests.h"
-#include "route.h"
 #include "server_impl.h"
 #include "session.h"
 
@@ -16,9 +15,9 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 }
 
 void orion_init(struct server *s) {
-    s->orion.own = ARENA_NEW(&s->birth, struct orion);
-    s->orion.handler = s->handler;
-    s->orion.handler.opened = opened;
+    orion_of(s)->options = dialect_options(s, &orion_dialect);
+    orion_of(s)->handler = s->handler;
+    orion_of(s)->handler.opened = opened;
     orion_of(s)->opened_ms = s->world.clock->mono(s->world.clock).ms;
 }
 
@@ -32,8 +31,8 @@ static bool decode_dag(struct server *s, struct request *r) {
                                 .dependencies_max = (uint32_t)l->orion_dependencies_max,
                                 .retries_max = (uint32_t)l->retries_max,
                                 .priority_max = (uint32_t)l->priority_max,
-                                .work_ms_least = s->options.orion->work_ms_least,
-                                .work_ms_most = s->options.orion->work_ms_most};
+                                .work_ms_least = orion_of(s)->options->work_ms_least,
+                                .work_ms_most = orion_of(s)->options->work_ms_most};
     struct why why = {{0}};
     struct wire_flow *flow = ARENA_NEW(r->arena, struct wire_flow);
     struct wire_submit *submit = ARENA_NEW(r->arena, struct wire_submit);
@@ -153,7 +152,7 @@ static void answer(struct server *s, struct session *n, uint8_t op, const void *
 /* ---- the dialect ---- */
 
 static const char *listen(const struct server *s) {
-    return s->options.orion->listen;
+    return orion_of(s)->options->listen;
 }
 
 static const struct http_face face = {listen, orion_admit, serve, head, refusal, answer};

@@ -45,8 +45,10 @@ struct orion_dag {
 };
 
 struct orion {
-    int64_t opened_ms; /* monotonic */
-    uint64_t dropped;  /* messages to clients of the stream that were let go, which had not taken them */
+    const struct orion_options *options; /* NULL = it has no listener */
+    struct net_handler handler;          /* of that */
+    int64_t opened_ms;                   /* monotonic */
+    uint64_t dropped; /* messages to clients of the stream that were let go, which had not taken them */
     struct orion_bucket buckets[ORION_BUCKETS];
 };
 
@@ -57,9 +59,8 @@ struct orion_dags {   /* what it knows of the state, so it is of the shard */
 
 extern const uint8_t orion_dags_slot;
 
-static inline struct orion *orion_of(const struct server *s) {
-    return s->orion.own;
-}
+struct orion *orion_of(const struct server *s);
+const struct net_handler *orion_handler(struct server *s);
 
 static inline struct orion_dags *orion_dags_of(const struct server *s) {
     return shard_part(server_shard(s), orion_dags_slot);

@@ -56,7 +56,7 @@ static void message_make(struct server *s, const struct orion_event *e) {
 }
 
 static void send_to(struct server *s, struct session *n) {
-    if (!web_stream_is_open(web_of(n))) return;
+    if (!web_is_stream(web_of(n))) return;
     uint64_t unsent = s->world.net->ops->unsent(s->world.net, n->conn);
     if (unsent == 0) web_of(n)->untaken = 0;
     web_of(n)->untaken++;
@@ -265,6 +265,7 @@ void orion_stream_begin(struct server *s, struct session *n) {
     }
     web_of(n)->busy = true;
     *(conn_id *)vec_push(&o->joining) = n->conn;
+    part_wake(server_shard(s), orion_stream_slot);
 }
 
 /* When the bytes of the request are off the buffer: what follows them is of the stream. */

@@ -34,7 +34,7 @@ void orion_stream_fini(struct orion_stream *o);
 void orion_stream_begin(struct server *s, struct session *n); /* the request for it is there */
 void orion_stream_forget(struct server *s, conn_id conn);
 void orion_stream_event(struct server *s, const struct effect *e); /* durable */
-void orion_stream_step(struct server *s);                          /* at the end of each pass */
+void orion_stream_step(struct server *s);                          /* at the end of a pass, while somebody listens */
 int64_t orion_stream_next(const struct server *s);
 
 #endif

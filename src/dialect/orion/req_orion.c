@@ -269,7 +269,7 @@ static void turn_round(struct wire_orion *view) {
 
 /* s->frame_arena holds all of it. */
 static void view_make(struct server *s, struct slice tenant, enum wire_orion_what what, struct wire_orion *ret) {
-    const struct orion_options *o = s->options.orion;
+    const struct orion_options *o = orion_of(s)->options;
     struct walk w = {.s = s, .view = ret, .wants_tasks = what == WIRE_ORION_TASKS};
     *ret = (struct wire_orion){.lsn = engine_lsn(server_shard(s)->engine),
                                .uptime_ms = s->now_ms - orion_of(s)->opened_ms,

@@ -15,7 +15,8 @@ void resp_welcome(struct server *s, struct session *n) {
     if (resp_is_own_listener(n) && !(s->options.needs_tls && !n->is_tls)) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER)};
         snprintf(n->who.name, sizeof n->who.name, "%s", RESP_GUEST);
-        snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.resp != NULL ? s->options.resp->tenant : "");
+        snprintf(n->who.tenant, sizeof n->who.tenant, "%s",
+                 resps_of(s)->options != NULL ? resps_of(s)->options->tenant : "");
     } else if (!n->is_local || authenticate(s, n, (struct slice){0}, (struct slice){0}, &why) != ERR_OK) {
         return;
     }

@@ -4,6 +4,14 @@
 
 extern const uint8_t resp_slot;
 
+struct resps *resps_of(const struct server *s) {
+    return shard_part(server_shard(s), resp_slot);
+}
+
+const struct net_handler *resp_handler(struct server *s) {
+    return &resps_of(s)->handler;
+}
+
 static void init(struct shard *h, void *own) {
     (void)own;
     resp_init(h->server);
@@ -37,13 +45,10 @@ static bool is_idle(const struct shard *h, const void *own) {
 
 const struct server_part resp_part = {.name = "resp",
                                       .scope = PART_OF_SERVER,
+                                      .bytes = sizeof(struct resps),
                                       .init = init,
                                       .fini = fini,
                                       .step = step,
                                       .flush = flush,
                                       .next_due = next_due,
                                       .is_idle = is_idle};
-
-const struct net_handler *server_resp_handler(struct server *s) {
-    return &s->resps.handler;
-}

@@ -29,9 +29,9 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 }
 
 void resp_init(struct server *s) {
-    s->resps.own = ARENA_NEW(&s->birth, struct resps);
-    s->resps.handler = s->handler;
-    s->resps.handler.opened = opened;
+    resps_of(s)->options = dialect_options(s, &resp_dialect);
+    resps_of(s)->handler = s->handler;
+    resps_of(s)->handler.opened = opened;
     resps_of(s)->opened_ms = s->world.clock->mono(s->world.clock).ms;
     /* Not a number that a server before this one gave away. */
     resps_of(s)->bookmark_last = ((uint64_t)s->world.clock->wall(s->world.clock).ms & UINT32_MAX) << 16;

@@ -44,22 +44,23 @@ struct resp_bookmark { /* where a SCAN goes on */
 };
 
 struct resps {
-    struct pool all;            /* struct resp */
-    struct vec ready;           /* conn_id: with commands to serve */
-    struct vec serving;         /* those of the present pass */
-    struct vec holding;         /* conn_id: with replies that wait */
-    struct buf made; /* the value of a key that is made from the state */
+    const struct resp_options *options; /* NULL = it has no listener of its own */
+    struct net_handler handler;         /* of that */
+    struct pool all;                    /* struct resp */
+    struct vec ready;                   /* conn_id: with commands to serve */
+    struct vec serving;                 /* those of the present pass */
+    struct vec holding;                 /* conn_id: with replies that wait */
+    struct buf made;                    /* the value of a key that is made from the state */
     struct resp_bookmark *bookmarks;
     uint64_t bookmark_last;
     uint64_t command_count;
-    uint64_t work; /* of the present pass: see resp_ask */
-    uint64_t pass; /* number of the present one */
+    uint64_t work;     /* of the present pass: see resp_ask */
+    uint64_t pass;     /* number of the present one */
     int64_t opened_ms; /* monotonic */
 };
 
-static inline struct resps *resps_of(const struct server *s) {
-    return s->resps.own;
-}
+struct resps *resps_of(const struct server *s);
+const struct net_handler *resp_handler(struct server *s); /* of the listener of its own */
 
 void resp_init(struct server *s);
 void resp_fini(struct server *s);
@@ -69,7 +70,7 @@ extern const struct dialect_ops resp_dialect;
 /* For server.c: inside a pass, and at its end. */
 void resp_serve(struct server *s);
 void resp_step(struct server *s);
-bool resp_waits(const struct server *s); /* a pass is due for those who are ready */
+bool resp_waits(const struct server *s);    /* a pass is due for those who are ready */
 bool resp_is_quiet(const struct server *s); /* no reply is held */
 bool resp_has_connections(const struct server *s);
 

@@ -21,10 +21,10 @@ const char *titan_status_word(const struct server *s, const struct job_view *job
     case JOB_SUCCEEDED: return "COMPLETED";
     case JOB_FAILED:
         if (job->cause == CAUSE_UPSTREAM) return "CANCELLED";
-        return s->options.titan->dead_status;
+        return titan_of(s)->options->dead_status;
     case JOB_TIMED_OUT:
     case JOB_DENIED:
-    case JOB_QUARANTINED: return s->options.titan->dead_status;
+    case JOB_QUARANTINED: return titan_of(s)->options->dead_status;
     case JOB_CANCELLED:
     case JOB_SKIPPED: return "CANCELLED";
     case JOB_STATE_COUNT: break;
@@ -33,7 +33,7 @@ const char *titan_status_word(const struct server *s, const struct job_view *job
 }
 
 static struct slice tenant_of(const struct server *s) {
-    return slice_str(s->options.titan->tenant);
+    return slice_str(titan_of(s)->options->tenant);
 }
 
 static struct slice told_of(struct server *s, flow_id flow, const char *key) {
@@ -133,7 +133,7 @@ static void worker_of(struct server *s, const struct wire_titan_get *m, struct w
 void req_titan(struct server *s, struct request *r) {
     const struct wire_titan_get *m = r->message;
     struct wire_titan got = {.lsn = engine_lsn(server_shard(s)->engine)};
-    if (s->options.titan == NULL) {
+    if (titan_of(s)->options == NULL) {
         call_fail(s, r, ERR_STATE, "this server has no listener for Titan's protocol");
         return;
     }

@@ -80,7 +80,7 @@ static void look_at(void *ctx, flow_id id) {
     if (id.v <= titan_book_of(s)->seen || !view_flow(server_state(s), id, &flow)) return;
     titan_book_of(s)->seen = id.v;
     if (flow.of_service) return; /* has the labels of the flow that deployed it; that one has the job that is meant */
-    if (slice_eq(flow.tenant, slice_str(s->options.titan->tenant)) && titan_is_flow(s, id))
+    if (slice_eq(flow.tenant, slice_str(titan_of(s)->options->tenant)) && titan_is_flow(s, id))
         view_each_job(server_state(s), id, look_at_job, s);
 }
 
@@ -129,7 +129,7 @@ static bool find(struct server *s, struct slice id, struct titan_entry *ret) {
 
 bool titan_book_find(struct server *s, struct slice id, struct titan_entry *ret) {
     char longer[WIRE_TITAN_ID_MAX + sizeof TITAN_DAG_PREFIX];
-    if (s->options.titan == NULL) return false;
+    if (titan_of(s)->options == NULL) return false;
     titan_book_update(s);
     if (find(s, id, ret)) return true;
     if (id.len > WIRE_TITAN_ID_MAX) return false;

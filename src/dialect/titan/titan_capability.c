@@ -17,7 +17,7 @@ static void capability_add(struct tlv_list *list, struct slice name) {
  * lists, and without one GENERAL, as there; beside those it has anyway. */
 bool titan_capabilities(const struct server *s, struct arena *a, const struct wire_worker_info *w,
                         struct tlv_list *ret) {
-    if (s->options.titan == NULL) return false;
+    if (titan_of(s)->options == NULL) return false;
     const struct wire_pair *pairs = w->labels.at;
     struct slice said = SLICE(TITAN_GENERAL);
     for (uint32_t i = 0; i < w->labels.count; i++)

@@ -153,7 +153,7 @@ static void one_entry(void *ctx, const struct item_view *item) {
 }
 
 static void manifest_read(struct dags *d) {
-    struct store_place place = {.tenant = slice_str(d->s->options.titan->tenant)};
+    struct store_place place = {.tenant = slice_str(titan_of(d->s)->options->tenant)};
     struct store_page page = {.prefix = SLICE(TITAN_MANIFEST_PREFIX TITAN_DAG_PREFIX), .most = 1000};
     struct slice last = {0};
     while (view_items(server_state(d->s), engine_now(server_shard(d->s)->engine), place, &page, one_entry, d, &last) &&

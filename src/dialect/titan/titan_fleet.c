@@ -12,12 +12,13 @@
 
 void titan_fleet_frame(struct server *s, struct session *n, const struct titan_frame *f) {
     struct buf text;
-    if (s->world.titan_worker == NULL) {
+    const struct titan_options *o = titan_of(s)->options;
+    if (o->worker == NULL) {
         titan_sayf(s, n, "UNKNOWN_OPCODE: %d", (int8_t)f->opcode);
         return;
     }
     buf_init(&text, ANSWER_BYTES_MAX);
-    s->world.titan_worker(s->world.titan_worker_ctx, n->conn, n->address, f->opcode, f->body, &text);
+    o->worker(o->worker_ctx, n->conn, n->address, f->opcode, f->body, &text);
     titan_say(s, n, buf_slice(&text));
     buf_fini(&text);
 }

@@ -64,7 +64,7 @@ size_t titan_gate_id_bytes_max(const struct server *s) {
 /* ---- gates ---- */
 
 static struct slice tenant_of(const struct server *s) {
-    return slice_str(s->options.titan->tenant);
+    return slice_str(titan_of(s)->options->tenant);
 }
 
 struct asks {
@@ -265,7 +265,7 @@ static enum err look(struct server *s, struct slice id, struct slice principal) 
 /* ---- what the server tells ---- */
 
 static bool is_off(const struct server *s) {
-    return s->options.titan == NULL;
+    return titan_of(s)->options == NULL;
 }
 
 static struct due *due_add(struct server *s, struct slice id) {

@@ -12,8 +12,8 @@
 #define HOST "127.0.0.1" /* Titan's members are host:port; our workers dial in, and have a port by name only */
 
 static bool is_own(const struct server *s, uint32_t tenant) {
-    return s->options.titan != NULL && tenant != 0 &&
-           tenant == view_tenant_number(server_state(s), slice_str(s->options.titan->tenant));
+    return titan_of(s)->options != NULL && tenant != 0 &&
+           tenant == view_tenant_number(server_state(s), slice_str(titan_of(s)->options->tenant));
 }
 
 /* ---- one job ---- */

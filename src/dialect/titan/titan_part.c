@@ -9,13 +9,21 @@
 
 extern const uint8_t titan_slot, titan_fleet_slot, titan_gates_slot;
 
-struct titan_part {
-    int64_t next_ms;
-};
+struct titan *titan_of(const struct server *s) {
+    return shard_part(server_shard(s), titan_slot);
+}
+
+const struct net_handler *titan_handler(struct server *s) {
+    return &titan_of(s)->handler;
+}
+
+const struct net_handler *titan_web_handler(struct server *s) {
+    return &titan_of(s)->web_handler;
+}
 
 static void fleet_init(struct shard *h, void *own) {
     (void)own;
-    if (h->server->options.titan == NULL) part_retire(h, titan_fleet_slot);
+    if (titan_of(h->server)->options == NULL) part_retire(h, titan_fleet_slot);
 }
 
 /* Its only turn. */
@@ -26,7 +34,7 @@ static void fleet_step(struct shard *h, void *own) {
 
 static void gates_init(struct shard *h, void *own) {
     titan_gates_init(own);
-    if (h->server->options.titan == NULL) part_retire(h, titan_gates_slot);
+    if (titan_of(h->server)->options == NULL) part_retire(h, titan_gates_slot);
 }
 
 static void gates_fini(struct shard *h, void *own) {
@@ -59,9 +67,9 @@ static void gates_decided(struct shard *h, void *own, const struct command *cmd)
 }
 
 static void init(struct shard *h, void *own) {
-    (void)own;
+    const struct titan *t = own;
     titan_init(h->server);
-    if (h->server->options.titan == NULL) part_retire(h, titan_slot);
+    if (t->options == NULL) part_retire(h, titan_slot);
 }
 
 static void fini(struct shard *h, void *own) {
@@ -70,15 +78,15 @@ static void fini(struct shard *h, void *own) {
 }
 
 static void flush(struct shard *h, void *own) {
-    struct titan_part *x = own;
+    struct titan *t = own;
     titan_step(h->server);
-    x->next_ms = h->server->titan.ready.count > 0 ? h->server->now_ms : titan_expire(h->server);
+    t->next_ms = t->ready.count > 0 ? h->server->now_ms : titan_expire(h->server);
 }
 
 static int64_t next_due(const struct shard *h, const void *own) {
-    const struct titan_part *x = own;
+    const struct titan *t = own;
     (void)h;
-    return x->next_ms;
+    return t->next_ms;
 }
 
 static const char *const blob_keys[] = {TITAN_FILE_PREFIX, TITAN_PAYLOAD_PREFIX, NULL};
@@ -98,22 +106,10 @@ const struct server_part titan_gates_part = {.name = "titan_gates",
                                              .decided = gates_decided};
 const struct server_part titan_part = {.name = "titan",
                                        .scope = PART_OF_SERVER,
-                                       .bytes = sizeof(struct titan_part),
+                                       .bytes = sizeof(struct titan),
                                        .wakes = PART_WAKES_WITH_PASS,
                                        .init = init,
                                        .fini = fini,
                                        .flush = flush,
                                        .next_due = next_due,
                                        .blob_keys = blob_keys};
-
-const struct net_handler *server_titan_handler(struct server *s) {
-    return &s->titan.handler;
-}
-
-const struct net_handler *server_titan_web_handler(struct server *s) {
-    return &s->titan.web_handler;
-}
-
-conn_id server_titan_pending(struct server *s) {
-    return titan_fleet_pending(s);
-}

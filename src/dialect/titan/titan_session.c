@@ -7,7 +7,6 @@
 #include "http_dialect.h"
 #include "panic.h"
 #include "requests.h"
-#include "route.h"
 #include "server_impl.h"
 #include "session.h"
 #include "titan_capability.h"
@@ -43,7 +42,7 @@ void titan_be(const struct server *s, struct session *n) {
     n->state = SESSION_OPEN;
     n->who.roles = ROLE_BIT(ROLE_SUBMITTER) | ROLE_BIT(ROLE_VIEWER) | ROLE_BIT(ROLE_OPERATOR);
     snprintf(n->who.name, sizeof n->who.name, "%s", TITAN_PRINCIPAL);
-    snprintf(n->who.tenant, sizeof n->who.tenant, "%s", s->options.titan->tenant);
+    snprintf(n->who.tenant, sizeof n->who.tenant, "%s", titan_of(s)->options->tenant);
 }
 
 struct titan_talk *titan_talk_open(struct server *s, struct session *n) {
@@ -240,7 +239,7 @@ static void get_ready(struct server *s, struct session *n) {
     struct titan_talk *t = talk_of(n);
     if (t->ready) return;
     t->ready = true;
-    *(conn_id *)vec_push(&s->titan.ready) = n->conn;
+    *(conn_id *)vec_push(&titan_of(s)->ready) = n->conn;
 }
 
 void titan_heard(struct server *s, struct session *n, struct slice frames) {
@@ -289,14 +288,14 @@ static void heard_serve(struct server *s, struct session *n) {
 }
 
 void titan_step(struct server *s) {
-    uint32_t count = s->titan.ready.count; /* who is entered meanwhile waits for the next pass */
+    uint32_t count = titan_of(s)->ready.count; /* who is entered meanwhile waits for the next pass */
     for (uint32_t i = 0; i < count; i++) {
-        struct session *n = session_of(s, *(conn_id *)vec_at(&s->titan.ready, i));
+        struct session *n = session_of(s, *(conn_id *)vec_at(&titan_of(s)->ready, i));
         if (n != NULL) heard_serve(s, n);
     }
-    uint32_t left = s->titan.ready.count - count;
-    if (left > 0) memmove(s->titan.ready.at, vec_at(&s->titan.ready, count), left * sizeof(conn_id));
-    s->titan.ready.count = left;
+    uint32_t left = titan_of(s)->ready.count - count;
+    if (left > 0) memmove(titan_of(s)->ready.at, vec_at(&titan_of(s)->ready, count), left * sizeof(conn_id));
+    titan_of(s)->ready.count = left;
 }
 
 /* ---- answers ---- */
@@ -386,13 +385,13 @@ static void moved(void *ctx, uint64_t ref, uint32_t position) {
 }
 
 void titan_init(struct server *s) {
-    struct titan *all = ARENA_NEW(&s->birth, struct titan);
-    s->titan.own = all;
-    s->titan.handler = s->handler;
-    s->titan.handler.opened = opened;
+    struct titan *all = titan_of(s);
+    all->options = dialect_options(s, &titan_dialect);
+    all->handler = s->handler;
+    all->handler.opened = opened;
     pool_init(&all->talks, sizeof(struct titan_talk), TALKS_MAX);
     heap_init(&all->deadlines, moved, all);
-    vec_init(&s->titan.ready, sizeof(conn_id));
+    vec_init(&titan_of(s)->ready, sizeof(conn_id));
     buf_init(&all->out, HEARD_BYTES_MAX);
     titan_web_init(s);
 }
@@ -401,7 +400,7 @@ void titan_fini(struct server *s) {
     struct titan *all = titan_of(s);
     pool_fini(&all->talks);
     heap_fini(&all->deadlines);
-    vec_fini(&s->titan.ready);
+    vec_fini(&titan_of(s)->ready);
     buf_fini(&all->out);
 }
 

@@ -32,6 +32,9 @@ struct titan_options {
     const char *listen;               /* address of the listener; Titan's own, when there is none */
     const char *http_listen;          /* address of the listener for the dashboard's interface; empty = there is none */
     int64_t dag_seconds, job_seconds; /* how long an attempt may run: of a job of a DAG, of one alone */
+    /* What Titan's own workers say; the answer is put into `ret`. NULL = they cannot attach here. */
+    void (*worker)(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body, struct buf *ret);
+    void *worker_ctx;
 };
 
 /* What goes on when a message is answered; `more`: further answers follow. */
@@ -63,14 +66,18 @@ struct titan_talk {           /* one connection */
 };
 
 struct titan {
-    struct pool talks; /* struct titan_talk */
+    const struct titan_options *options;     /* NULL = it has no listeners */
+    struct net_handler handler, web_handler; /* of those: its protocol, its dashboard */
+    struct pool talks;                       /* struct titan_talk */
+    struct vec ready;                        /* conn_id: with something to do at the end of the pass */
+    int64_t next_ms;                         /* when something is due */
     struct heap deadlines;
     struct buf out;
 };
 
-static inline struct titan *titan_of(const struct server *s) {
-    return s->titan.own;
-}
+struct titan *titan_of(const struct server *s);
+const struct net_handler *titan_handler(struct server *s);     /* of the listener for Titan's protocol */
+const struct net_handler *titan_web_handler(struct server *s); /* of that for its dashboard's interface */
 
 void titan_init(struct server *s);
 void titan_fini(struct server *s);

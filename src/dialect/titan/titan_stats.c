@@ -34,7 +34,7 @@ uint32_t titan_port_of(const struct worker_view *w) {
 }
 
 bool titan_serves(const struct server *s, const struct worker_view *w) {
-    return w->info->tenant.len == 0 || slice_eq(w->info->tenant, slice_str(s->options.titan->tenant));
+    return w->info->tenant.len == 0 || slice_eq(w->info->tenant, slice_str(titan_of(s)->options->tenant));
 }
 
 struct slice titan_skills_of(struct server *s, const struct worker_view *w) {
@@ -98,7 +98,7 @@ static void count_service(void *ctx, const struct service_view *v) {
 static void one_service(void *ctx, const struct service_view *v) {
     struct stats *t = ctx;
     struct job_view job;
-    if (!slice_eq(v->tenant, slice_str(t->s->options.titan->tenant)) || v->runner.flow.v == 0) return;
+    if (!slice_eq(v->tenant, slice_str(titan_of(t->s)->options->tenant)) || v->runner.flow.v == 0) return;
     if (!view_job(server_state(t->s), v->runner, &job) || !job_state_is_active(job.state)) return;
     struct slice id = titan_id_of(t->s, &job);
     t->services[t->service_count++] = (struct service){id.len > 0 ? id : v->name, job.worker};

@@ -69,11 +69,11 @@ static void about_put(struct session *n, struct wire_flow *flow) {
 }
 
 static struct titan_rules rules_of(struct server *s) {
-    return (struct titan_rules){.listen = slice_str(s->options.titan->listen),
-                                .backoff = s->options.titan->backoff,
-                                .dag_ms = s->options.titan->dag_seconds * 1000,
-                                .alone_ms = s->options.titan->job_seconds * 1000,
-                                .gates = s->options.titan->gates,
+    return (struct titan_rules){.listen = slice_str(titan_of(s)->options->listen),
+                                .backoff = titan_of(s)->options->backoff,
+                                .dag_ms = titan_of(s)->options->dag_seconds * 1000,
+                                .alone_ms = titan_of(s)->options->job_seconds * 1000,
+                                .gates = titan_of(s)->options->gates,
                                 .gate_ms_max = s->limits->delay_ms_max,
                                 .gate_id_bytes_max = titan_gate_id_bytes_max(s),
                                 .priority_max = s->limits->priority_max,

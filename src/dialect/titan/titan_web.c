@@ -6,7 +6,7 @@
 
 #include "http_dialect.h"
 #include "multipart.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 
@@ -19,8 +19,8 @@ static void opened(void *ctx, conn_id conn, const struct net_peer *peer) {
 }
 
 void titan_web_init(struct server *s) {
-    s->titan.web_handler = s->handler;
-    s->titan.web_handler.opened = opened;
+    titan_of(s)->web_handler = s->handler;
+    titan_of(s)->web_handler.opened = opened;
 }
 
 /* ---- heads ---- */
@@ -265,7 +265,7 @@ void titan_page_walk(struct server *s, struct session *n, const struct titan_wal
 /* ---- the dialect ---- */
 
 static const char *listen(const struct server *s) {
-    return s->options.titan->http_listen;
+    return titan_of(s)->options->http_listen;
 }
 
 static const struct http_face face = {

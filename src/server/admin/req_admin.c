@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "call.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

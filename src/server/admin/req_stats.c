@@ -5,7 +5,7 @@
 #include "history_writer.h"
 #include "metric.h"
 #include "playground.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "subscribers.h"
 

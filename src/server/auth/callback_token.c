@@ -6,13 +6,11 @@
 #include "hmac_token.h"
 #include "server_impl.h"
 
-#define PREFIX "rvc_"
-
 /* "rvc_FLOW.ORDINAL.q|aNUMBER.EXPIRES." and the proof of that. */
 static size_t write_it(struct server *s, const struct callback *c, char out[CALLBACK_TOKEN_BYTES]) {
-    int len = snprintf(out, CALLBACK_TOKEN_BYTES, PREFIX "%llx.%x.%c%llx.%llx.", (unsigned long long)c->job.flow.v,
-                       c->job.ordinal, c->of_question ? 'q' : 'a', (unsigned long long)c->number,
-                       (unsigned long long)c->expires_ms);
+    int len = snprintf(out, CALLBACK_TOKEN_BYTES, CALLBACK_TOKEN_PREFIX "%llx.%x.%c%llx.%llx.",
+                       (unsigned long long)c->job.flow.v, c->job.ordinal, c->of_question ? 'q' : 'a',
+                       (unsigned long long)c->number, (unsigned long long)c->expires_ms);
     return hmac_token_append(&s->auth, out, (size_t)len);
 }
 
@@ -32,7 +30,8 @@ enum err callback_token_check(struct server *s, struct slice token, struct callb
     unsigned ordinal = 0;
     if (token.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
     memcpy(given, token.ptr, token.len);
-    bool good = sscanf(given, PREFIX "%16llx.%8x.%c%16llx.%16llx.", &flow, &ordinal, &kind, &number, &expires) == 5 &&
+    bool good = sscanf(given, CALLBACK_TOKEN_PREFIX "%16llx.%8x.%c%16llx.%16llx.", &flow, &ordinal, &kind, &number,
+                       &expires) == 5 &&
                 (kind == 'q' || kind == 'a') && expires <= INT64_MAX;
     struct callback c = {{{flow}, ordinal}, kind == 'q', number, (int64_t)expires};
     if (!good || !hmac_token_is_same(token, ours, write_it(s, &c, ours)))
@@ -41,10 +40,6 @@ enum err callback_token_check(struct server *s, struct slice token, struct callb
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
     *ret = c;
     return ERR_OK;
-}
-
-bool callback_token_is_one(struct slice text) {
-    return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
 enum err callback_token_caller(struct server *s, struct slice token, struct caller *ret, struct why *why) {

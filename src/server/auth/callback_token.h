@@ -7,6 +7,7 @@
 
 #include "server_impl.h"
 
+#define CALLBACK_TOKEN_PREFIX "rvc_"
 #define CALLBACK_TOKEN_BYTES 192u /* with the zero */
 #define CALLBACK_URL_BYTES 512u
 #define CALLBACK_PATH "/api/v1/callback/"
@@ -21,7 +22,6 @@ struct callback {
 void callback_token_make(struct server *s, const struct callback *c, char ret[CALLBACK_TOKEN_BYTES]);
 /* Where a token can be sent by HTTP; empty when nobody has said where this server is reached. */
 void callback_token_url(const struct server *s, const char *token, char ret[CALLBACK_URL_BYTES]);
-bool callback_token_is_one(struct slice text); /* by its looks */
 /* Whoever comes with it and nothing else: may say how the job is, and no more. */
 CHECKED enum err callback_token_caller(struct server *s, struct slice token, struct caller *ret, struct why *why);
 /* ERR_UNAUTHENTICATED: forged, or expired. Whether the job still waits is the engine's to say. */

@@ -10,24 +10,19 @@
 #include "server_view.h"
 #include "session.h"
 
-#define PREFIX "rvj_"
 #define NAME_SHOWN_MAX 100u
 
 extern const uint8_t job_token_slot;
 
 /* "rvj_FLOW.ORDINAL.ATTEMPT.FENCE." and the proof of that. */
 static size_t write_it(struct server *s, const struct attempt_effect *a, char out[JOB_TOKEN_BYTES]) {
-    int len = snprintf(out, JOB_TOKEN_BYTES, PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
+    int len = snprintf(out, JOB_TOKEN_BYTES, JOB_TOKEN_PREFIX "%llx.%x.%x.%llx.", (unsigned long long)a->job.flow.v,
                        a->job.ordinal, a->attempt, (unsigned long long)a->fence);
     return hmac_token_append(&s->auth, out, (size_t)len);
 }
 
 void job_token_make(struct server *s, const struct attempt_effect *a, char ret[JOB_TOKEN_BYTES]) {
     (void)write_it(s, a, ret);
-}
-
-bool job_token_is_one(struct slice text) {
-    return text.len > sizeof PREFIX - 1 && memcmp(text.ptr, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
 uint8_t job_token_rights(const struct caller *c) {
@@ -60,7 +55,8 @@ enum err job_token_check(struct server *s, struct slice text, struct caller *ret
     struct flow_view of;
     if (text.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
     memcpy(given, text.ptr, text.len);
-    bool good = sscanf(given, PREFIX "%16llx.%8x.%8x.%16llx.", &flow, &a.job.ordinal, &a.attempt, &fence) == 4;
+    bool good =
+        sscanf(given, JOB_TOKEN_PREFIX "%16llx.%8x.%8x.%16llx.", &flow, &a.job.ordinal, &a.attempt, &fence) == 4;
     a.job.flow.v = flow;
     a.fence = fence;
     if (!good || !hmac_token_is_same(text, ours, write_it(s, &a, ours)))

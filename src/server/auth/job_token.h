@@ -6,10 +6,10 @@
 
 #include "server_impl.h"
 
+#define JOB_TOKEN_PREFIX "rvj_"
 #define JOB_TOKEN_BYTES 160u /* with the zero */
 
 void job_token_make(struct server *s, const struct attempt_effect *a, char ret[JOB_TOKEN_BYTES]);
-bool job_token_is_one(struct slice text); /* by its looks */
 /* Fills who comes with it and which attempt it is of. ERR_UNAUTHENTICATED: it is forged, or its flow is gone. */
 CHECKED enum err job_token_check(struct server *s, struct slice text, struct caller *ret,
                                  struct attempt_effect *ret_job, struct why *why);

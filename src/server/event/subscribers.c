@@ -8,7 +8,6 @@
 #include "event_view.h"
 #include "panic.h"
 #include "requests.h"
-#include "route.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

@@ -3,7 +3,7 @@
 #include "flow_file.h"
 
 #include "hex.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "spec.h"
 

@@ -3,7 +3,7 @@
 #include "call.h"
 #include "callback_token.h"
 #include "json_read.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "target.h"

@@ -4,7 +4,7 @@
 
 #include "call.h"
 #include "history_request.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

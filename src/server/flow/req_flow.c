@@ -9,7 +9,7 @@
 #include "history_request.h"
 #include "job_token.h"
 #include "panic.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "target.h"
@@ -193,12 +193,11 @@ static const struct options *sets_of(struct server *s, const struct request *r, 
 
 /* Nobody gives the token of a job more than he has himself. */
 static enum err check_rights(const struct request *r, const struct cmd_jobs *jobs, struct why *why) {
-    uint8_t own = job_token_rights(&r->session->who);
-    for (uint32_t i = 0; i < jobs->profile_count; i++)
-        if (jobs->profiles[i].token_rights & ~own)
-            return why_set(why, ERR_FORBIDDEN, "%s cannot give a job's token rights that %s does not have",
-                           r->session->who.name, r->session->who.name);
-    return ERR_OK;
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) asked |= jobs->profiles[i].token_rights;
+    if (asked == 0 || (asked & ~(uint32_t)job_token_rights(&r->session->who)) == 0) return ERR_OK;
+    return why_set(why, ERR_FORBIDDEN, "%s cannot give a job's token rights that %s does not have",
+                   r->session->who.name, r->session->who.name);
 }
 
 static enum err jobs_of(struct server *s, const struct request *r, const struct wire_jobs *part, struct slice *keys,

@@ -6,7 +6,7 @@
 #include "flow_list.h"
 #include "history_request.h"
 #include "items.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

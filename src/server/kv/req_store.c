@@ -1,6 +1,6 @@
 /* req_store.c: the shared store of keys over the wire. */
 #include "call.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "target.h"

@@ -11,7 +11,7 @@
 #define REEVE_BUDGET_H
 
 #include "err.h"
-#include "fifo.h"
+#include "lane.h"
 #include "map.h"
 #include "pool.h"
 #include "wire.h"

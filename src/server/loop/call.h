@@ -10,7 +10,7 @@
 #include "command.h"
 #include "effect.h"
 #include "net.h"
-#include "route.h"
+#include "requests.h"
 #include "wire.h"
 
 struct shard;

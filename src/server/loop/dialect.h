@@ -85,12 +85,13 @@ struct dialect_ops {
     const struct request_row *own_row;
 };
 
-/* What a dialect has for all its connections, as the struct of the server holds it. */
-struct dialect_place {
-    void *own;                               /* the dialect's */
-    struct vec ready;                        /* conn_id: with something to do at the end of the pass */
-    struct net_handler handler, web_handler; /* of listeners of its own */
+/* What a dialect has for all its connections is the state of a part of the server (part.h), which it brings along. How
+ * it is set up is its own affair, too: the program gives the server a list, and the dialect finds its line in it. */
+struct dialect_setting {
+    const struct dialect_ops *dialect; /* NULL = the end of the list */
+    const void *options;               /* of the dialect's own type */
 };
+const void *dialect_options(const struct server *s, const struct dialect_ops *d); /* NULL = it has none */
 
 /* All of them; the last is NULL. */
 extern const struct dialect_ops *const server_dialects[];

@@ -2,14 +2,14 @@
 #include "fair_queue.h"
 
 #include "panic.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 
 #define PASS_REQUESTS_MAX 65536u
 #define PASS_US 4000          /* for a lane in one pass: what was answered leaves at its end */
 #define PASS_BYTES (1u << 20) /* of answers: to send them takes time, too, which is not in PASS_US */
-#define SLICE_US 500 /* for a principal before it is another's turn; one request at least */
+#define SLICE_US 500          /* for a principal before it is another's turn; one request at least */
 #define SLICE_REQUESTS 256u
 #define CONNECTION_REQUESTS 32u /* of one connection before it is the turn of another of the same principal */
 #define KEPT_BYTES 16384u       /* of the memory for requests, while none waits */
@@ -80,7 +80,7 @@ static void serve_one(struct server *s, struct session *n, uint32_t lane, const 
     if (lane == WIRE_LANE_SECOND && e->request != 0 && budget_is_over(s, n))
         session_busy(s, n, e->request, "the answers to you that nobody reads fill your share of memory", 1000);
     else
-        route_serve(s, e);
+        request_serve(s, e);
 }
 
 /* Some of the requests of one connection; how many. */

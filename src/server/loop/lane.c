@@ -1,4 +1,5 @@
-/* lane.c: see lane.h. One buffer, written at its end and read from its beginning; when all is read it starts over. */
+/* lane.c: see lane.h. A lane is one buffer, written at its end and read from its beginning; when all is read it starts
+ * over. */
 #include "lane.h"
 
 #include "panic.h"
@@ -64,5 +65,37 @@ bool lane_take(struct lane *l, struct lane_entry *ret) {
                                .body = slice_of(at + sizeof head, head.body_bytes)};
     l->served += sizeof head + head.body_bytes;
     ENSURE(l->served <= l->bytes.len);
+    return true;
+}
+
+/* ---- ids ---- */
+
+void fifo_init(struct fifo *f) {
+    vec_init(&f->ids, sizeof(uint64_t));
+    f->first = 0;
+}
+
+void fifo_fini(struct fifo *f) {
+    vec_fini(&f->ids);
+}
+
+bool fifo_is_empty(const struct fifo *f) {
+    return f->first == f->ids.count;
+}
+
+/* What was taken makes room when it is half of all: each id is moved once at most, in the mean. */
+void fifo_push(struct fifo *f, uint64_t id) {
+    if (f->first > f->ids.count / 2) {
+        f->ids.count -= f->first;
+        memmove(f->ids.at, f->ids.at + (size_t)f->first * sizeof id, f->ids.count * sizeof id);
+        f->first = 0;
+    }
+    *(uint64_t *)vec_push(&f->ids) = id;
+}
+
+bool fifo_pop(struct fifo *f, uint64_t *ret) {
+    if (fifo_is_empty(f)) return false;
+    *ret = *(uint64_t *)vec_at(&f->ids, f->first++);
+    if (fifo_is_empty(f)) f->ids.count = f->first = 0;
     return true;
 }

@@ -1,7 +1,7 @@
 /* part.h: a part of the server, as the loop knows it: a name, the size of its state, and what it wants to be called
  * for.
  *
- * A part is a room of its own: it holds its state, serves its requests (assembly/requests.c names those) and says when
+ * A part is a room of its own: it holds its state, serves its requests (assembly/request_table.h names those) and says when
  * it wants a turn. The loop knows parts by one table (assembly/parts.c), in the order of a pass:
  *
  *     effects      what became durable is let out; a part is given the kinds it asks for
@@ -37,7 +37,7 @@ enum part_scope {
 
 #define EFFECT_BIT(kind) (1u << (kind))
 
-#define PART_WAKES_WITH_STATE 1u /* in passes before which the state moved on, or more of it became durable */
+#define PART_WAKES_WITH_STATE 1u /* for a step, in passes before which the state moved on, or more became durable */
 #define PART_WAKES_WITH_FDS 2u   /* when a descriptor of the server is readable (server_wake) */
 #define PART_WAKES_WITH_PASS 4u  /* in every pass */
 

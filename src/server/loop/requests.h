@@ -1,20 +1,35 @@
-/* requests.h: who may send what, decided in one place. One row per message that a client or a worker sends
- * (assembly/request_table.h): the roles that may send it, whose things it names, what must have happened before, and
- * what serves it. What a message looks like, its lane and its answer are in the table of the wire (wire.h).
+/* requests.h: a request from its lane to what serves it, and who may send what, decided in one place.
+ *
+ * One row per message that a client or a worker sends (assembly/request_table.h): the roles that may send it, whose
+ * things it names, what must have happened before, and what serves it. What a message looks like, its lane and its
+ * answer are in the table of the wire (wire.h).
  *
  * Every request goes through request_check before anything of it is served, by whatever dialect it came: those of the
- * native wire, of HTTP and of agents arrive as messages (route.c); a dialect that has no messages names the row whose
- * rights it uses, and one with a question of its own has a row for it (dialect_ops.own_row). The rule for things is
- * one: what belongs to another tenant is answered like what is not there. */
+ * native wire, of HTTP and of agents arrive as messages (request_serve); a dialect that has no messages names the row
+ * whose rights it uses, and one with a question of its own has a row for it (dialect_ops.own_row). The rule for things
+ * is one: what belongs to another tenant is answered like what is not there. */
 #ifndef REEVE_REQUESTS_H
 #define REEVE_REQUESTS_H
 
+#include "arena.h"
 #include "auth.h"
+#include "command.h"
+#include "effect.h"
+#include "lane.h"
 #include "wire.h"
 
 struct server;
 struct session;
-struct request;
+
+struct request {
+    struct session *session;
+    uint8_t op;
+    uint32_t id;
+    struct slice body;   /* as it came, if it came as a message of the wire: see request_bytes */
+    const void *message; /* the struct of its opcode */
+    struct arena *arena; /* until it is served */
+    bool only_item;      /* the answer tells one item of a list and nothing else: the rest need not be made */
+};
 
 /* ---- roles ---- */
 
@@ -64,6 +79,8 @@ struct request_row {
 
 const struct request_row *request_row(uint8_t opcode); /* NULL = nobody sends it (assembly/request_table.c) */
 
+/* ---- checks ---- */
+
 /* Whether someone with these roles may send this opcode. An administrator may send everything. */
 bool role_may(uint32_t roles, uint8_t opcode);
 /* What can be said before the message is looked at, and does not follow from the state: is there such a request, has
@@ -74,6 +91,26 @@ CHECKED enum err request_may(const struct server *s, const struct session *n, ui
  * which names nothing of others. Whoever serves it then sets `checked` of the server to its connection, and back. */
 CHECKED enum err request_check(struct server *s, const struct session *n, uint8_t opcode, const void *message,
                                struct why *why);
-void request_serve(struct server *s, struct request *r); /* one that was checked */
+
+/* ---- serving ---- */
+
+/* Decodes, checks and serves one request, inside a pass of the engine. */
+void request_serve(struct server *s, const struct lane_entry *entry);
+
+/* As dialect_ops.decode, for entries whose body is that of a frame. */
+bool request_decode(struct server *s, const struct lane_entry *e, struct request *r);
+/* Its message as a body of a frame, for who goes on with it later: the memory of a request ends with it. */
+struct bytes *request_bytes(const struct request *r);
+
+/* What serves an opcode: a row of REQUEST_TABLE (request_table.h) names it, and it is declared there and nowhere else. */
+#define HANDLER(name)                               \
+    void name(struct server *s, struct request *r); \
+    void name(struct server *s, struct request *r)
+
+/* The CMD_SUBMIT that makes this flow. */
+CHECKED enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
+                                  struct command *ret, struct why *why);
+/* What a worker says of itself, as the engine calls it. */
+struct worker_info req_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w);
 
 #endif

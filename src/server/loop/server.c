@@ -18,6 +18,14 @@
 #define REQUEST_ARENA_MAX ((size_t)2 << 30)
 #define SERVER_BYTES_MAX ((size_t)1 << 24)
 
+struct shard *server_shard(const struct server *s) {
+    return s->shard;
+}
+
+const struct state *server_state(const struct server *s) {
+    return engine_state(server_shard(s)->engine);
+}
+
 void server_log(struct server *s, enum server_level level, const char *what, const char *format, ...) {
     char text[400];
     va_list args;
@@ -127,7 +135,7 @@ void server_pass(struct server *s) {
     if (h->state != SHARD_OWNED) return;
     s->woken = false;
     if (s->world.observer != NULL) s->world.observer->turn(s->world.observer->ctx);
-    store_flush_kick(s);
+    if (blob_log_store_waits(&s->store)) store_flush_kick(s);
     shard_finish(h);
     if (h->state != SHARD_OWNED) return;
     shard_flush(h);

@@ -29,12 +29,10 @@ struct buf;
 struct background;
 struct journal;
 struct observer;
-struct orion_options;
+struct dialect_setting;
 struct kill_switch;
-struct resp_options;
 struct replayer;
 struct server;
-struct titan_options;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
 
@@ -44,7 +42,7 @@ enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
 #define SERVER_LAUNCH_LABEL_BYTES 256u
 struct server_launch {
     uint32_t slots;
-    char name[SERVER_LAUNCH_NAME_BYTES]; /* empty = any */
+    char name[SERVER_LAUNCH_NAME_BYTES];                              /* empty = any */
     char labels[SERVER_LAUNCH_LABELS_MAX][SERVER_LAUNCH_LABEL_BYTES]; /* "key=value" */
     uint32_t label_count;
 };
@@ -71,12 +69,7 @@ struct server_world {
     /* Called on another thread. NULL = this server starts none. */
     enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);
     void *launch_ctx;
-    /* What Titan's own workers say on the listener for its protocol; the answer is put into `ret`. NULL = they cannot
-     * attach here. */
-    void (*titan_worker)(void *ctx, conn_id conn, const char *address, uint8_t opcode, struct slice body,
-                         struct buf *ret);
-    void *titan_worker_ctx;
-    struct history *history; /* closed with the server; NULL = flows that leave memory are gone */
+    struct history *history;   /* closed with the server; NULL = flows that leave memory are gone */
     struct replayer *replayer; /* of events that have left memory; NULL = they are gone */
 };
 
@@ -87,21 +80,19 @@ struct server_options {
     uint32_t shard;
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
     const char *build;
-    uint32_t uid; /* of this process: who comes by Unix socket with it, or as root, is an administrator */
-    bool appends_away; /* every append is the journal thread's, however little is going on */
-    bool without_threads; /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
+    uint32_t uid;           /* of this process: who comes by Unix socket with it, or as root, is an administrator */
+    bool appends_away;      /* every append is the journal thread's, however little is going on */
+    bool without_threads;   /* appends, blobs and logs that are handed over wait for server_step; there are no fds */
     const char *listen;     /* address of the port, for the names that HTTP may call us by; NULL = loopback's only */
     const char *http_hosts; /* further ones, with commas; NULL = none */
     const struct assets *assets; /* of the console (asset.h); NULL = there is none */
-    bool metrics_open;      /* who asks for /metrics from this machine needs no token */
+    bool metrics_open;           /* who asks for /metrics from this machine needs no token */
     void (*at_rest)(void); /* called when nothing has happened for a moment, once until something does; may be NULL */
-    uint32_t connections_max; /* of the net: one principal may have half of them; 0 = nobody counts */
-    bool needs_tls; /* who does not come by Unix socket must come by TLS */
-    enum server_certified certified; /* who must show a certificate, unless by Unix socket */
-    const struct orion_options *orion; /* of the listener for Orion's interface (orion_session.h); NULL = none */
-    const struct titan_options *titan; /* of the listener for Titan's protocol (titan_session.h); NULL = none */
-    const struct resp_options *resp; /* of the listener for RESP (resp_session.h); NULL = none */
-    const struct kill_switch *kill_switch; /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
+    uint32_t connections_max;               /* of the net: one principal may have half of them; 0 = nobody counts */
+    bool needs_tls;                         /* who does not come by Unix socket must come by TLS */
+    enum server_certified certified;        /* who must show a certificate, unless by Unix socket */
+    const struct dialect_setting *dialects; /* of those that need options (dialect.h); NULL = none */
+    const struct kill_switch *kill_switch;  /* under `reeve up --playground` (playground.h); NULL = nobody pulls it */
 };
 
 CHECKED enum err server_open(const struct server_world *world, const struct server_options *o, struct server **ret,
@@ -113,16 +104,11 @@ void server_close(struct server *s);
 void server_reached_at(struct server *s, const char *url);
 
 const struct net_handler *server_handler(struct server *s);
-conn_id server_titan_pending(struct server *s); /* titan_fleet.h */
-const struct net_handler *server_orion_handler(struct server *s); /* of the listener for Orion's interface */
-const struct net_handler *server_titan_handler(struct server *s); /* of the listener for Titan's protocol */
-const struct net_handler *server_titan_web_handler(struct server *s); /* of that for its dashboard's interface */
-const struct net_handler *server_resp_handler(struct server *s); /* of the listener for RESP */
 void server_pass(struct server *s);
 mono_time server_next(struct server *s);
 void server_fds(struct server *s, int *ret_journal, int *ret_vault);
-void server_wake(struct server *s); /* one of them is readable: before the pass */
-bool server_step(struct server *s); /* false: nothing was handed over */
+void server_wake(struct server *s);      /* one of them is readable: before the pass */
+bool server_step(struct server *s);      /* false: nothing was handed over */
 int server_history_fd(struct server *s); /* the same; -1 = there is no history */
 
 /* Compaction: a child of the process folds closed segments into a snapshot, then they are trimmed. Starting a child

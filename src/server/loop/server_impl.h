@@ -12,14 +12,13 @@
 #include "cookie.h"
 #include "dialect.h"
 #include "engine.h"
-#include "fifo.h"
 #include "heap.h"
 #include "lane.h"
 #include "map.h"
 #include "metric.h"
 #include "observer.h"
 #include "pool.h"
-#include "route.h"
+#include "requests.h"
 #include "server.h"
 #include "session.h"
 #include "shard.h"
@@ -64,11 +63,10 @@ struct server {
     struct fifo turns[WIRE_LANE_COUNT]; /* accounts whose connections have requests (fair_queue.h) */
     uint64_t turn_us;                   /* when the last request was served */
     struct vec used_up;                 /* struct buf: requests of sessions that ended in this pass */
-    struct dialect_place webs, orion, titan, resps;
-    struct arena arena; /* of one request */
-    struct arena frame_arena; /* of one frame that goes out */
-    struct buf out;     /* one frame, or the frames of one answer */
-    conn_id checked; /* whose request may send commands: request_check let it pass */
+    struct arena arena;                 /* of one request */
+    struct arena frame_arena;           /* of one frame that goes out */
+    struct buf out;                     /* one frame, or the frames of one answer */
+    conn_id checked;                    /* whose request may send commands: request_check let it pass */
     uint64_t busy_count, request_count;
 };
 
@@ -91,13 +89,7 @@ void server_ask(struct server *s, conn_id conn, const struct command *cmd, struc
 
 /* Why it takes no new work now, for who looks after the machine; NULL: it does. */
 const char *server_unready(struct server *s);
-/* See shard.h. */
-static inline struct shard *server_shard(const struct server *s) {
-    return s->shard;
-}
-
-static inline const struct state *server_state(const struct server *s) {
-    return engine_state(server_shard(s)->engine);
-}
+struct shard *server_shard(const struct server *s); /* see shard.h */
+const struct state *server_state(const struct server *s);
 
 #endif

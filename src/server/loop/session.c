@@ -238,6 +238,12 @@ static bool is_there(const struct session *n, conn_id conn) {
     return n->conn.v == conn.v;
 }
 
+const void *dialect_options(const struct server *s, const struct dialect_ops *d) {
+    for (const struct dialect_setting *x = s->options.dialects; x != NULL && x->dialect != NULL; x++)
+        if (x->dialect == d) return x->options;
+    return NULL;
+}
+
 /* "native v2, RESP and HTTP" */
 static void offers_text(const struct session *n, char *ret, size_t bytes) {
     const char *last = NULL;

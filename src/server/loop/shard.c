@@ -42,6 +42,22 @@ static uint64_t from_slot(uint32_t slot) {
     return ~UINT64_C(0) << slot;
 }
 
+void *shard_part(const struct shard *h, uint8_t slot) {
+    return h->parts[slot];
+}
+
+void part_wake(struct shard *h, uint8_t slot) {
+    h->ready |= bit(slot);
+}
+
+void part_attend(struct shard *h, uint8_t slot, bool on) {
+    h->wake_with_pass = on ? h->wake_with_pass | bit(slot) : h->wake_with_pass & ~bit(slot);
+}
+
+void part_takes(struct shard *h, uint8_t slot, enum effect_kind kind, bool on) {
+    h->taking[kind] = on ? h->taking[kind] | bit(slot) : h->taking[kind] & ~bit(slot);
+}
+
 /* What the part says of itself, as sets. */
 static void enlist(struct shard *h, uint8_t slot, const struct server_part *p) {
     for (uint32_t kind = 0; kind < EFFECT_KIND_COUNT; kind++)
@@ -100,11 +116,9 @@ static uint64_t moved(const struct shard *h) {
     return engine_lsn(h->engine) + engine_durable_lsn(h->engine) + h->command_count;
 }
 
-/* The parts that have a turn though nobody woke them: their time has come, or they follow what has moved. */
-static uint64_t turns_due(struct shard *h, uint64_t *seen_moved) {
-    uint64_t set = h->wake_with_pass, now_moved = moved(h);
-    if (now_moved != *seen_moved) set |= h->wake_with_state;
-    *seen_moved = now_moved;
+/* The parts that have a turn though nobody woke them, and their time has come. */
+static uint64_t turns_due(struct shard *h) {
+    uint64_t set = h->wake_with_pass;
     if (h->server->woken) set |= h->wake_with_fds;
     if (h->due_first > h->server->now_ms) return set;
     for (uint8_t slot = 0; slot < server_part_count; slot++)
@@ -114,7 +128,9 @@ static uint64_t turns_due(struct shard *h, uint64_t *seen_moved) {
 
 /* In the order of the table. A part that is woken meanwhile has its turn in this pass if it stands further on. */
 void shard_step(struct shard *h) {
-    uint64_t set = turns_due(h, &h->step_moved), left, behind = ~UINT64_C(0);
+    uint64_t set = turns_due(h), now_moved = moved(h), left, behind = ~UINT64_C(0);
+    if (now_moved != h->step_moved) set |= h->wake_with_state;
+    h->step_moved = now_moved;
     h->visited = set;
     while ((left = (set | h->ready) & behind) != 0) {
         uint8_t slot = first_of(left);
@@ -141,7 +157,7 @@ static void note_dues(struct shard *h) {
 
 /* Whoever was woken since its step has its flush now, and if it has a step, that in a further pass. */
 void shard_flush(struct shard *h) {
-    uint64_t set = turns_due(h, &h->flush_moved) | h->visited, left, behind = ~UINT64_C(0);
+    uint64_t set = turns_due(h) | h->visited, left, behind = ~UINT64_C(0);
     h->is_flushing = true;
     while ((left = (set | h->ready) & behind) != 0) {
         uint8_t slot = first_of(left);
@@ -259,7 +275,7 @@ static void inputs(struct shard *h, struct inputs *ret) {
 
 static void answered(struct shard *h, const struct effect *e) {
     uint64_t token = e->as.answer.token;
-    if (observer_is_token(token)) return; /* he was told */
+    if (h->server->world.observer != NULL && observer_is_token(token)) return; /* he was told */
     if (!part_is_token(token)) {
         call_answered(h, token, e->lsn, e->as.answer.reply);
         return;
@@ -302,12 +318,20 @@ void shard_release(struct shard *h) {
 
 /* ---- appends ---- */
 
+/* Its sum, then the count of its bound: a histogram of metric.h. */
+static void note_sync_time(uint64_t sync[SYNC_SLOTS], uint64_t us) {
+    uint32_t i = 0;
+    while (i < SYNC_BOUND_COUNT && us > metric_sync_bounds_us[i]) i++;
+    sync[0] += us;
+    sync[1 + i]++;
+}
+
 static void append_durable(struct shard *h, uint64_t last_lsn) {
     struct server *s = h->server;
     struct shard_append *a = &h->append;
     uint64_t bytes = a->batch.records.len + h->journal->limits.batch_overhead_bytes;
     a->state = APPEND_NONE;
-    sample_synced(a->sync, s->world.clock->us(s->world.clock) - a->given_us);
+    note_sync_time(a->sync, s->world.clock->us(s->world.clock) - a->given_us);
     a->last_ms = s->now_ms;
     a->bytes += bytes;
     a->room_bytes -= min_u64(a->room_bytes, bytes);
@@ -545,7 +569,7 @@ enum err shard_open(struct shard *h, struct why *why) {
     h->state = SHARD_OWNED;
     h->generation++;
     h->due_first = TIME_NEVER;
-    h->step_moved = h->flush_moved = 0;
+    h->step_moved = 0;
     append_reset(&h->append);
     h->opened_sync_count = h->append.sync_count;
     arena_init(&h->birth, 16384, PARTS_BYTES_MAX);

@@ -92,7 +92,7 @@ struct shard {
     uint64_t ready;                     /* were woken */
     uint64_t visited;                   /* had one in the present pass */
     uint64_t touched;                   /* had an effect in the present round */
-    uint64_t step_moved, flush_moved;   /* how far the state was when those that follow it had their turns */
+    uint64_t step_moved;                /* how far the state was when those that follow it had their steps */
     bool is_flushing;                   /* nothing may be decided */
     uint64_t taking[EFFECT_KIND_COUNT]; /* take effects of a kind */
     uint64_t with_step, with_flush, with_due, with_decided, with_leaving;
@@ -107,29 +107,15 @@ static inline bool shard_is_reopened(const struct shard *h) {
 /* The resolver, server_shard(s) in server_impl.h, tells which shard something of a server belongs to. A server has one.
  * Nobody else reads s->shard. */
 
-static inline void part_wake(struct shard *h, uint8_t slot) {
-    h->ready |= UINT64_C(1) << slot;
-}
-
-/* While on, the part has a turn in every pass. */
-static inline void part_attend(struct shard *h, uint8_t slot, bool on) {
-    uint64_t bit = UINT64_C(1) << slot;
-    h->wake_with_pass = on ? h->wake_with_pass | bit : h->wake_with_pass & ~bit;
-}
-
+void part_wake(struct shard *h, uint8_t slot);            /* it has a turn, in this pass or the next */
+void part_attend(struct shard *h, uint8_t slot, bool on); /* while on, it has a turn in every pass */
 /* While on, the part is given effects of this kind, which it named in `effects`. They are from the start. */
-static inline void part_takes(struct shard *h, uint8_t slot, enum effect_kind kind, bool on) {
-    uint64_t bit = UINT64_C(1) << slot;
-    h->taking[kind] = on ? h->taking[kind] | bit : h->taking[kind] & ~bit;
-}
-
+void part_takes(struct shard *h, uint8_t slot, enum effect_kind kind, bool on);
 /* For `init`: as this server is set up there is nothing to do for the part, neither turns nor effects. */
 void part_retire(struct shard *h, uint8_t slot);
 
 /* The state of a part. A part of the server has the same in all shards of it. */
-static inline void *shard_part(const struct shard *h, uint8_t slot) {
-    return h->parts[slot];
-}
+void *shard_part(const struct shard *h, uint8_t slot);
 
 /* Reads snapshot and journal and becomes the owner; nothing is derived yet, and nothing decided. */
 CHECKED enum err shard_open(struct shard *h, struct why *why);

@@ -22,6 +22,7 @@ static void step(struct shard *h, void *own) {
     struct server *s = h->server;
     struct why why = {{0}};
     bool was_under_way = is_under_way(s);
+    if (f->again_ms <= s->now_ms) f->again_ms = 0;
     enum err e = blob_log_store_take(&s->store, &why);
     part_attend(h, store_flush_slot, is_under_way(s));
     if (e == ERR_NO_SPACE) {
@@ -40,7 +41,6 @@ void store_flush_kick(struct server *s) {
     struct shard *h = server_shard(s);
     struct store_flush *f = shard_part(h, store_flush_slot);
     if (f->again_ms > s->now_ms || is_under_way(s)) return;
-    f->again_ms = 0;
     if (!blob_log_store_kick(&s->store)) return;
     transfers_handed_over(s);
     part_attend(h, store_flush_slot, true);

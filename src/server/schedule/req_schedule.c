@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "call.h"
-#include "route.h"
+#include "requests.h"
 #include "schedule_slots.h"
 #include "server_impl.h"
 #include "server_view.h"

@@ -10,7 +10,7 @@
 const char *const metric_type_words[] = {"gauge", "counter", "histogram"};
 const char *const metric_life_words[] = {"now", "for ever", "process"};
 
-static const uint32_t sync_bounds_us[SYNC_BOUND_COUNT] = {50,    100,   200,   500,    1000,   2000,   5000,
+const uint32_t metric_sync_bounds_us[SYNC_BOUND_COUNT] = {50,    100,   200,   500,    1000,   2000,   5000,
                                                           10000, 20000, 50000, 100000, 500000, 1000000};
 
 static const char *state_word(uint32_t i) {
@@ -123,7 +123,7 @@ static const struct metric metrics[] = {
     SINCE("reeve_clock_steps_total",          "clock_steps",       clock_steps,           "how often the journal's clock was wrong and was set to the machine's"),
     SINCE("reeve_shard_reopens_total",        "shard_reopens",     reopens,               "how often the state was read again from the journal, because it had another owner or nobody knew whether an append was in it"),
     SINCE("reeve_journal_syncs_total",        "journal_syncs",     syncs,                 "batches and seals made durable"),
-    {"reeve_journal_sync_seconds", "sync", METRIC_HISTOGRAM, METRIC_PROCESS, AT(sync), "an append: from handed over until durable", .bounds = sync_bounds_us, .bound_count = SYNC_BOUND_COUNT, .per_second = 1000000},
+    {"reeve_journal_sync_seconds", "sync", METRIC_HISTOGRAM, METRIC_PROCESS, AT(sync), "an append: from handed over until durable", .bounds = metric_sync_bounds_us, .bound_count = SYNC_BOUND_COUNT, .per_second = 1000000},
 
     /* as Orion calls them */
     ALSO("reeve_jobs_submitted_total", COUNTER, "total_tasks_ingested", tally[TALLY_JOBS]),
@@ -234,11 +234,4 @@ struct tlv_list metric_stats(const struct sample *s, struct arena *arena) {
             if (v[k] > 0 || !m->sparse) stat_add(&all, arena, m->stat, m->word(k), v[k]);
     }
     return all;
-}
-
-void sample_synced(uint64_t sync[SYNC_SLOTS], uint64_t us) {
-    uint32_t i = 0;
-    while (i < SYNC_BOUND_COUNT && us > sync_bounds_us[i]) i++;
-    sync[0] += us;
-    sync[1 + i]++;
 }

@@ -16,6 +16,8 @@
 #define SYNC_SLOTS (1u + SYNC_BOUND_COUNT + 1u) /* sum in microseconds, then one count per bound and one behind them */
 #define ANSWER_CLASS_COUNT 6u                   /* of HTTP, by the first digit of the status */
 
+extern const uint32_t metric_sync_bounds_us[SYNC_BOUND_COUNT];
+
 struct sample { /* all members are uint64_t, or arrays of it */
     struct state_counts counts;
     uint64_t tally[TALLY_COUNT];
@@ -54,8 +56,8 @@ struct metric {
     const char *of;    /* the name elsewhere of this metric of ours; NULL = it is ours */
     const char *label; /* of a family: its only label */
     const char *(*word)(uint32_t i);
-    uint32_t first, count; /* of a family: members of the array */
-    bool sparse;           /* of a family: members that are 0 are left out of the stats */
+    uint32_t first, count;  /* of a family: members of the array */
+    bool sparse;            /* of a family: members that are 0 are left out of the stats */
     const uint32_t *bounds; /* of a histogram */
     uint32_t bound_count;
     uint32_t per_second; /* how many of its units a second has */
@@ -68,6 +70,5 @@ struct tlv_list metric_stats(const struct sample *s, struct arena *arena);
 
 struct server;
 void sample_take(struct server *s, struct sample *ret);
-void sample_synced(uint64_t sync[SYNC_SLOTS], uint64_t us);
 
 #endif

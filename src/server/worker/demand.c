@@ -3,7 +3,7 @@
 
 #include "call.h"
 #include "panic.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"

@@ -5,7 +5,7 @@
 #include "background.h"
 #include "call.h"
 #include "panic.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 

@@ -6,7 +6,7 @@
 #include "external_step.h"
 #include "mutant.h"
 #include "playground.h"
-#include "route.h"
+#include "requests.h"
 #include "server_impl.h"
 #include "session.h"
 #include "transfers.h"
@@ -331,7 +331,7 @@ static void stored(struct shard *h, void *own, enum err e) {
             continue;
         }
         struct lane_entry entry = {d->conn, WIRE_DONE, d->request, bytes_slice(d->body)};
-        route_serve(h->server, &entry);
+        request_serve(h->server, &entry);
         bytes_free(d->body);
     }
     vec_fini(&held);
