@@ -5,6 +5,7 @@
     words       no phrase of the table PHRASES, outside code; pages made from tables are left out, their words stand in src/
     anchors     a link `#heading` leads to a heading of its document, `FILE.md#heading` to one of that file
     promises    README.md and docs/promises.md promise the same
+    messages    the messages of docs/troubleshooting.md (first column; `…`, N and capital words stand for anything) are in src/
     index       docs/README.md lists every document in docs/, docs/adr/README.md every decision with its title
 """
 import glob
@@ -15,10 +16,17 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WIDTH = 160
-PHRASES = ("unless said", "in so many words", "whoever")
+# Phrase, and where it is refused.
+PHRASES = (("unless said", r""), ("whoever", r"README\.md|docs/(?!adr/|guides/developing)"))
 # Written by programs: `make docs`, `make bench`, `make coverage`. Their hand-written parts are in docs/src/.
 MADE = ("docs/limits.md", "docs/metrics.md", "docs/coverage.md", "docs/formats/records.md", "docs/formats/snapshot-objects.md",
         "docs/formats/wire.md", "docs/guides/flows.md", "docs/guides/agents.md", "bench/RESULTS.md", "bench/GROWTH.md")
+
+
+MEASURED = ("bench/RESULTS.md", "bench/GROWTH.md", "docs/coverage.md")  # their lines are those of other programs
+# Have long lines from before this rule. A line may go from this list; none is added.
+LATER = ("CONTRIBUTING.md", "docs/guides/developing.md", "sim/README.md", "tests/browser/README.md", "src/assembly/README.md",
+         "src/cli/README.md", "src/dialect/README.md", "src/journal/README.md", "src/server/README.md")
 
 
 def documents():
@@ -55,6 +63,8 @@ def text_of(path):
 
 def width(paths):
     for path in paths:
+        if path in MEASURED or path in LATER:
+            continue
         for number, line in prose(path):
             if len(line) > WIDTH:
                 yield f"{path}:{number}: {len(line)} columns"
@@ -66,8 +76,8 @@ def words(paths):
             continue
         for number, line in prose(path):
             plain = re.sub(r"`[^`]*`", "", line).lower()
-            for phrase in PHRASES:
-                if re.search(rf"\b{phrase}\b", plain):
+            for phrase, where in PHRASES:
+                if re.match(where, path) and re.search(rf"\b{phrase}\b", plain):
                     yield f"{path}:{number}: \"{phrase}\""
 
 
@@ -116,6 +126,23 @@ def promises(_):
             yield f"README.md lacks: {row[0]} | {row[1]}"
 
 
+def strings_of_the_program():
+    """The text of all C files below src/, with strings that go over several lines joined."""
+    every = [text_of(path) for path in sorted(glob.glob("src/**/*.[ch]", recursive=True))]
+    return re.sub(r'"\s*\n?\s*"', "", "\n".join(every))
+
+
+def messages(_):
+    known, count = strings_of_the_program(), 0
+    for row in re.findall(r"^\| `([^`]+)`(?! prints).*? \|", text_of("docs/troubleshooting.md"), re.MULTILINE):
+        for piece in re.split(r"…|\b[A-Z]+\b", row):
+            count += 1
+            if piece.strip(" ;?") not in known:
+                yield f"docs/troubleshooting.md: the program never says \"{piece.strip()}\""
+    if count < 20:
+        yield f"docs/troubleshooting.md: only {count} messages were found"
+
+
 def index(paths):
     listed = set(re.findall(r"\]\(([^)#]+)[^)]*\)", text_of("docs/README.md")))
     for path in paths:
@@ -136,6 +163,7 @@ def index(paths):
 
 RULES = ((width, f"no line of a document has more than {WIDTH} columns"), (words, "documents are written in plain words"),
          (anchors, "links to headings lead to one"), (promises, "README.md and docs/promises.md promise the same"),
+         (messages, "the messages of docs/troubleshooting.md are those of the program"),
          (index, "the indices list every document and decision"))
 
 
