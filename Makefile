@@ -87,15 +87,15 @@ tidy: ## check the rules of style that a program can check
 .PHONY: docs
 docs: build ## write the documents that come from tables
 	@build/release/limits_doc > docs/limits.md
-	@build/release/metrics_doc < docs/metrics.head.md > docs/metrics.md
-	@cd docs/formats && ../../build/release/records_doc records < records.head.md > records.md
-	@cd docs/formats && ../../build/release/records_doc objects < snapshot-objects.head.md > snapshot-objects.md
-	@build/release/openapi_doc < docs/openapi.head.yaml > docs/openapi.yaml
-	@cd docs/formats && ../../build/release/wire_doc < wire.head.md > wire.md
+	@build/release/metrics_doc < docs/src/metrics.head.md > docs/metrics.md
+	@cd docs/formats && ../../build/release/records_doc records < ../src/records.head.md > records.md
+	@cd docs/formats && ../../build/release/records_doc objects < ../src/snapshot-objects.head.md > snapshot-objects.md
+	@build/release/openapi_doc < docs/src/openapi.head.yaml > docs/openapi.yaml
+	@cd docs/formats && ../../build/release/wire_doc < ../src/wire.head.md > wire.md
 	@build/release/wire_python > sdk/python/src/reeve/_wire.py
-	@build/release/flows_doc guide < docs/guides/flows.head.md > docs/guides/flows.md
+	@build/release/flows_doc guide < docs/src/flows.head.md > docs/guides/flows.md
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
-	@build/release/tools_doc < docs/guides/agents.head.md > docs/guides/agents.md
+	@build/release/tools_doc < docs/src/agents.head.md > docs/guides/agents.md
 	@build/release/reeve help --man > docs/man/reeve.1
 
 .PHONY: program

@@ -2,9 +2,10 @@
 """own.py [--rounds N] [--data DIR] [--quick] [--only W1,W2]: `make bench`: the workloads of `reeve bench`, shown as they
 end and written down.
 
-A whole run writes bench/own.json, and from it the section of bench/RESULTS.md and the short table of README.md;
-`--render` only does the latter, and `--check` says whether they are what the record gives. With --quick or --only nothing
-is written: less must not take the place of more. Who is interrupted, or fails, leaves everything as it was.
+A whole run writes bench/own.json, and from it the section of bench/RESULTS.md, the table with targets of
+docs/benchmarks.md and the short table of README.md. `--render` only writes these documents, and `--check` says whether
+they are what the record gives. With --quick or --only nothing is written: less must not take the place of more. A run
+that is interrupted, or fails, leaves everything as it was.
 """
 import argparse
 import json
@@ -24,21 +25,24 @@ from figures import number, per_thousand  # noqa: E402
 
 RECORD = os.path.join(HERE, "own.json")
 RESULTS = os.path.join(HERE, "RESULTS.md")
+BENCHMARKS = os.path.join(ROOT, "docs", "benchmarks.md")
 README = os.path.join(ROOT, "README.md")
 UNITS = {"us": "µs"}
-# What README.md tells, in plain words: workload and shape.
+# What docs/benchmarks.md shows with targets: workload, shape, and what it is in plain words.
 HOW_FAST = (
-    ("W1", "", "a submit, on disk when it is answered, one after the other"),
-    ("W2", "", "the same from 64 clients at once"),
-    ("W13", "", "the same by HTTP and JSON"),
+    ("W1", "", "durable submits from one client, one after the other"),
+    ("W2", "", "durable submits from 64 clients"),
+    ("W13", "", "durable submits from 64 clients by HTTP and JSON"),
     ("W4", "", "a job that does nothing, from its submit to its result"),
-    ("W8", "", "a step of a chain of such jobs"),
-    ("W5", "", "500,000 of them that are queued, through two workers"),
+    ("W8", "", "one step in a chain of such jobs"),
+    ("W5", "", "500,000 queued jobs that do nothing, through two workers"),
     ("W6", "", "`/bin/true` as a job, output kept"),
-    ("W11", "p99, others queued", "a tenant's small job while another's 100,000 wait, 99 of 100"),
-    ("W9", "1,000,000 x 1", "kill -9 with a million flows queued, until the first job is given away again"),
-    ("W10", "job in a flow", "memory of a queued job beside its text of 200 bytes"),
+    ("W11", "p99, others queued", "a small job of one tenant while another tenant has 100,000 queued, 99th percentile"),
+    ("W9", "1,000,000 x 1", "kill -9 with a million flows queued, until the first job is dispatched again"),
+    ("W10", "job in a flow", "memory of a queued job, without its text of 200 bytes"),
 )
+# The rows of README.md.
+IN_README = ("W1", "W2", "W4", "W5", "W6", "W9")
 HOW = """*ratio* says how near it comes to the floor, measured in turn with it: 1 = as good, whichever way the unit runs. *syncs* is how often the server's own counter of them rose during one measurement of so many *operations* (submits answered, jobs ended).
 What the floors are, and what limits each: [docs/benchmarks.md](../docs/benchmarks.md)."""
 
@@ -129,25 +133,40 @@ def results_part(record):
         *settings, *map(settings_row, record["workloads"])])
 
 
-def readme_part(record):
+def short(record, workloads):
+    """[(workload, words, figure or None)] of the rows that a short table has."""
     found = {(line["workload"], line.get("shape", "")): line for line in record["figures"]}
+    return [(workload, words, found.get((workload, shape))) for workload, shape, words in HOW_FAST if workload in workloads]
+
+
+def where_and_when(record):
+    where = f"{record['machine']['processors']}, {record['machine']['file system'].split()[0]}"
+    return f"{record['date'].split()[0]}, {where}. {record['busy']}".strip()
+
+
+def benchmarks_part(record):
     out = headed(["", "what", "measured", "the machine at best", "target", ""], "llrrrl")
-    for workload, shape, words in HOW_FAST:
-        line = found.get((workload, shape))
+    for workload, words, line in short(record, [each[0] for each in HOW_FAST]):
         told_of = ["not measured", "", "", ""]
         if line is not None:
             told_of = [amount(line, "value"), amount(line, "floor"), target_of(line), verdict(line)]
         out.append(table_row([workload, words, *told_of]))
-    where = f"{record['machine']['processors']}, {record['machine']['file system'].split()[0]}"
-    return "\n".join([*out, "", f"{record['date'].split()[0]}, {where}. {record['busy']}".strip()])
+    return "\n".join([*out, "", where_and_when(record)])
+
+
+def readme_part(record):
+    out = headed(["what", "Reeve", "the machine at best"], "lrr")
+    for _, words, line in short(record, IN_README):
+        out.append(table_row([words, *(["not measured", ""] if line is None else [amount(line, "value"), amount(line, "floor")])]))
+    return "\n".join([*out, "", where_and_when(record)])
 
 
 def documents(record):
     """(path, section, text) of what the record gives."""
     if record is None:
         nothing = f"Not measured yet: `{sections.RESULTS['own']}` writes it."
-        return [(RESULTS, "own", nothing), (README, "own", nothing)]
-    return [(RESULTS, "own", results_part(record)), (README, "own", readme_part(record))]
+        return [(path, "own", nothing) for path in (RESULTS, BENCHMARKS, README)]
+    return [(RESULTS, "own", results_part(record)), (BENCHMARKS, "own", benchmarks_part(record)), (README, "own", readme_part(record))]
 
 
 def recorded():
@@ -160,7 +179,7 @@ def there(path):
 
 
 def render(record):
-    """Both documents are made before the first is written."""
+    """All documents are made before the first is written."""
     made = [(path, sections.replaced(there(path), name, part, path)) for path, name, part in documents(record)]
     for path, text in made:
         sections.write(path, text)

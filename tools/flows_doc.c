@@ -1,6 +1,6 @@
 /* flows_doc.c: what flow files may hold, from the tables of src/spec/spec_keys.c.
  *
- *     flows_doc guide < docs/guides/flows.head.md     the guide
+ *     flows_doc guide < docs/src/flows.head.md     the guide
  *     flows_doc schema                                JSON schema for editors */
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t documents < <(find . -name '*.md' -not -path './build/*' -not -path '*/node_modules/*' | sort)
+mapfile -t documents < <(find . -name '*.md' -not -path './build/*' -not -path './docs/src/*' -not -path '*/node_modules/*' | sort)
 dead=""
 for document in "${documents[@]}"; do
     folder=$(dirname "$document")

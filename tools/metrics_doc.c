@@ -1,6 +1,6 @@
 /* metrics_doc.c: writes docs/metrics.md from the table of metrics (metric.h).
  *
- *     metrics_doc < docs/metrics.head.md */
+ *     metrics_doc < docs/src/metrics.head.md */
 #include <stdio.h>
 
 #include "metric.h"

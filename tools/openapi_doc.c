@@ -1,6 +1,6 @@
 /* openapi_doc.c: writes docs/openapi.yaml from the table of routes (api.h) and the descriptions of messages.
  *
- *     openapi_doc < docs/openapi.head.yaml
+ *     openapi_doc < docs/src/openapi.head.yaml
  *
  * Schemas are written where they are met first, so the file is in the order in which a reader asks. */
 #include <ctype.h>

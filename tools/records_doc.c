@@ -1,7 +1,7 @@
 /* records_doc.c: writes docs/formats/records.md and docs/formats/snapshot-objects.md from the tables of the core.
  *
- *     records_doc records  < docs/formats/records.head.md
- *     records_doc objects  < docs/formats/snapshot-objects.head.md
+ *     records_doc records  < docs/src/records.head.md
+ *     records_doc objects  < docs/src/snapshot-objects.head.md
  *
  * The head is written by hand and copied as it is; what follows comes from the tables, so that no field can be missing.
  * A remark below that fits no field of the document stops the program: remarks cannot outlive what they are about. */

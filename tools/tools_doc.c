@@ -1,6 +1,6 @@
 /* tools_doc.c: writes docs/guides/agents.md from the table of tools (mcp/tools.c).
  *
- *     tools_doc < docs/guides/agents.head.md */
+ *     tools_doc < docs/src/agents.head.md */
 #include <stdio.h>
 
 #include "tool.h"

@@ -1,6 +1,6 @@
 /* wire_doc.c: writes docs/formats/wire.md from the tables of src/proto.
  *
- *     wire_doc < docs/formats/wire.head.md */
+ *     wire_doc < docs/src/wire.head.md */
 #include <stdio.h>
 
 #include "tlvdoc.h"
