@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
         if (!sweep_regress(&tally, argc >= 3 ? argv[2] : "sim/seeds.txt")) return 2;
     } else if (strcmp(argv[1], "mutants") == 0) {
         uint64_t count = strtoull(option(argc, argv, "--seeds", "800"), NULL, 10);
-        if (!sweep_mutants(&tally, count, option(argc, argv, "--only", NULL))) return 2;
+        if (!sweep_mutants(&tally, count, option(argc, argv, "--only", NULL), "sim/mutant_seeds.txt")) return 2;
     } else {
         return usage();
     }

@@ -4,7 +4,7 @@
 # for counting instructions, `peers` for the systems that `make bench-peers` compares with. Does nothing when all are there.
 set -euo pipefail
 
-packages=(build-essential cmake ninja-build libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
+packages=(build-essential cmake ninja-build lld libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
     liblua5.4-dev libsqlite3-dev libarchive-dev libcurl4-openssl-dev tzdata iproute2
     node-llhttp curl jq redis-tools python3 python3-redis gdb)
 # The console is built by node, Debian's or one that is here already.

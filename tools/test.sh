@@ -5,8 +5,9 @@
 #   tools/test.sh            everything
 #   tools/test.sh unit tidy  only these suites
 #
-# Two queues run side by side: suites that mostly wait, several tests at once, and suites that compute, which yield to
-# them. When both are through, what judges time or memory has the machine to itself.
+# Three queues run side by side: suites that mostly wait, several tests at once, and two of suites that compute, which
+# yield to them; of these, one uses the dev build and one the release build. Each builds what it needs, so the first
+# tests run while the rest is compiled. When all are through, what judges time or memory has the machine to itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,6 +33,7 @@ logs=build/test-logs
 records=$logs/records # a line for each suite that ended: name, passed, failed, milliseconds
 mkdir -p "$logs"
 : >"$records"
+rm -f "$logs"/configured-*
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
@@ -53,12 +55,15 @@ any_wanted() {
 # say: prints what is on standard input in one piece, whatever the other queue prints.
 say() { flock "$logs/lock" cat; }
 
+# configure PRESET: once in a run, because a second time would write what tests already read.
+configure() { [[ -e $logs/configured-$1 ]] || { cmake --preset "$1" && touch "$logs/configured-$1"; }; }
+
 # build PRESET TARGET...: configures, then builds the targets.
 build() {
     local preset=$1 start log=$logs/build-$1.log
     shift
     start=$(now_ms)
-    if ! { cmake --preset "$preset" && within cmake --build --preset "$preset" --target "$@"; } >"$log" 2>&1; then
+    if ! { configure "$preset" && within cmake --build --preset "$preset" --target "$@"; } >"$log" 2>&1; then
         echo "build-$preset 0 1 $(($(now_ms) - start))" >>"$records"
         {
             grep -E 'error|FAILED|warning|undefined' "$log" | head -40 || true
@@ -147,25 +152,55 @@ prepare() {
     ! wanted mcp || tools/npm_packages.sh tests/mcp
 }
 
+# The release build is made by one queue and used by all. Who needs it waits for the lock that the builder holds.
+release_lock=$logs/release.lock
+release_built=$logs/release.built
+release_begin() {
+    rm -f "$release_built"
+    exec 8>"$release_lock"
+    flock 8
+}
+release_end() { flock -u 8; }
+release_is_built() {
+    flock "$release_lock" true
+    [[ -e $release_built ]]
+}
+
 queue_waiting() {
     wanted e2e && run_label e2e dev "$waiting_jobs"
+    if ! any_wanted mcp sdk browser || ! release_is_built; then return 0; fi
     # Agents: the official client of their protocol against the real program.
     wanted mcp && run_tap mcp node --test-reporter=tap tests/mcp/run.mjs
     # The Python SDK, against the real program.
     wanted sdk && run_tap sdk python3 sdk/python/tests/run.py
     # The pages of the console, in a real browser against the real program.
     wanted browser && run_tap browser env BROWSER_LOGS="$logs" node tests/browser/run.mjs --together 3
-    # The crash test finds deliberate defects, from outside.
-    wanted crash-mut && run_tap crash-mut tools/crash_mutants.sh build/release/reeve-mutants
     return 0
 }
 
-queue_computing() {
+queue_dev() {
     local suite
-    if ((${#release_targets[@]})); then build release "${release_targets[@]}" || return 0; fi
-    for suite in crash unit property golden fuzz tidy docs; do
+    if any_wanted "${dev_suites[@]}"; then build dev all || return 0; fi
+    for suite in "${dev_suites[@]}"; do
         wanted "$suite" && run_label "$suite" dev "$computing_jobs"
     done
+    # Types and units of the console.
+    wanted console && run_tap console tools/console_test.sh
+    # What the benchmarks write: figures, tables and plots, of ours and beside other systems, without measuring anything.
+    wanted peers && run_tap peers sh -c 'python3 bench/test_own.py; own=$?; python3 bench/peers/test_peers.py && exit $own'
+    # The crash test finds deliberate defects, from outside.
+    if wanted crash-mut && release_is_built; then run_tap crash-mut tools/crash_mutants.sh build/release/reeve-mutants; fi
+    return 0
+}
+
+queue_release() {
+    if ((${#release_programs[@]})); then
+        if build release "${release_programs[@]}"; then touch "$release_built"; fi
+        release_end
+        [[ -e $release_built ]] || return 0
+    fi
+    if ((${#release_targets[@]})); then build release "${release_targets[@]}" || return 0; fi
+    wanted mutants && run_sim mutants build/release/reeve-sim-mutants mutants
     # Every byte and every sector: without sanitizers there is time for all of them.
     wanted crash-full && run_label crash-full release "$computing_jobs" crash
     wanted layering && run_label layering release "$computing_jobs" # the dev build has sanitizer symbols in its objects
@@ -173,11 +208,6 @@ queue_computing() {
     if wanted stress && build tsan tests_stress; then run_label stress tsan "$computing_jobs"; fi
     wanted sim && run_sim sim build/release/reeve-sim run --seeds "$sim_seeds" --from "$sim_from"
     wanted regress && run_sim regress build/release/reeve-sim regress
-    wanted mutants && run_sim mutants build/release/reeve-sim-mutants mutants
-    # Types and units of the console.
-    wanted console && run_tap console tools/console_test.sh
-    # What the benchmarks write: figures, tables and plots, of ours and beside other systems, without measuring anything.
-    wanted peers && run_tap peers sh -c 'python3 bench/test_own.py; own=$?; python3 bench/peers/test_peers.py && exit $own'
     # The files that a request runs through: no more than there were.
     wanted path && run_tap path python3 bench/path.py build/release/reeve --test
     return 0
@@ -185,6 +215,7 @@ queue_computing() {
 
 alone() {
     wanted e2e && run_ctest e2e-alone dev 1 -L '^e2e$' -L '^alone$'
+    if ! any_wanted browser instructions || ! release_is_built; then return 0; fi
     wanted browser && run_tap browser-alone env BROWSER_LOGS="$logs" node tests/browser/run.mjs --alone
     # What a job costs, in instructions.
     wanted instructions && run_tap instructions python3 bench/instructions.py build/release/reeve
@@ -214,23 +245,34 @@ trap stop INT TERM
 
 prepare
 start_ms=$(now_ms)
-# What both queues use is built before they begin, what only one uses by that one.
-release_programs=(reeve)
-! wanted crash-mut || release_programs+=(reeve-mutants powercut)
+dev_suites=(crash docs unit property golden fuzz tidy)
+# The programs that more than one queue uses are built first.
+release_programs=()
+! any_wanted mcp sdk browser crash-full layering package instructions path || release_programs+=(reeve)
+! wanted crash-mut || release_programs+=(reeve reeve-mutants powercut)
 release_targets=()
 ! any_wanted crash-full layering || release_targets+=(layers tests_crash)
 ! wanted package || release_targets+=(reeve-static)
 ! any_wanted sim regress || release_targets+=(reeve-sim)
 ! wanted mutants || release_targets+=(reeve-sim-mutants)
 
-if build dev all && build release "${release_programs[@]}"; then
+# What waits needs the processor seldom, and then at once.
+yielding() { renice -n 10 "$BASHPID" >/dev/null && "$@"; }
+
+if ! wanted e2e || build dev tests_e2e; then
+    release_begin
+    queues=(queue_release queue_dev queue_waiting)
+    queue_ids=()
+    (yielding queue_release) &
+    queue_ids+=($!)
+    exec 8>&- # held by that queue alone
+    (yielding queue_dev) &
+    queue_ids+=($!)
     queue_waiting &
-    waiting=$!
-    # What waits needs the processor seldom, and then at once.
-    (renice -n 10 "$BASHPID" >/dev/null && queue_computing) &
-    computing=$!
-    wait $waiting || echo "queue_waiting 0 1 0" >>"$records"
-    wait $computing || echo "queue_computing 0 1 0" >>"$records"
+    queue_ids+=($!)
+    for i in "${!queues[@]}"; do
+        wait "${queue_ids[i]}" || echo "${queues[i]} 0 1 0" >>"$records"
+    done
     alone
 fi
 
