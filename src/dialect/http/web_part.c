@@ -26,8 +26,9 @@ static void flush(struct shard *h, void *own) {
 
 static int64_t next_due(const struct shard *h, const void *own) {
     const struct web_part *x = own;
-    (void)h;
-    return x->next_ms;
+    /* An answer that ends behind our turn lets the next request of its connection begin: in the next pass, not when
+     * something else happens. */
+    return h->server->webs.ready.count > 0 ? h->server->now_ms : x->next_ms;
 }
 
 static void stored(struct shard *h, void *own, enum err e) {
