@@ -583,6 +583,7 @@ def case_one_connection_many_requests():
     with socket.create_connection((host, int(port)), timeout=DEADLINE) as c:
         ask = ("GET /api/perm_files HTTP/1.1\r\nHost: %s\r\n\r\nPOST /api/job/none/cancel HTTP/1.1\r\nHost: %s\r\n"
                "Content-Length: 0\r\n\r\n" % (WEB, WEB)).encode()
+        begin = time.monotonic()
         c.sendall(ask * 20)
         reader = c.makefile("rb")
         for i in range(40):
@@ -596,6 +597,8 @@ def case_one_connection_many_requests():
                 if header.lower().startswith(b"content-length:"):
                     length = int(header.split(b":")[1])
             reader.read(length)
+        # One that waits until the server has something else to do waits for seconds, each.
+        assert time.monotonic() - begin < 30, "requests behind others wait"
 
 
 # ---- a kill
