@@ -1,6 +1,6 @@
 /* journal_engine.h: the engines behind journal.h that the program knows, from one table (journal_engine.c). The setting
- * `journal` names the one of a server; another process finds a journal by its locator. A further engine is its room, its
- * word in the setting and a line of the table. */
+ * `journal` names the one of a server; another process finds a journal by its locator. A further engine is its room,
+ * its word in the setting and a line of the table. */
 #ifndef REEVE_JOURNAL_ENGINE_H
 #define REEVE_JOURNAL_ENGINE_H
 

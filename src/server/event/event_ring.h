@@ -1,5 +1,5 @@
-/* event_ring.h: what happened of late, in one ring for all who follow it (subscribers.h), and waits: who asked to be told
- * when certain flows and jobs are over. */
+/* event_ring.h: what happened of late, in one ring for all who follow it (subscribers.h), and waits: clients that asked
+ * to be told when certain flows and jobs are over. */
 #ifndef REEVE_EVENT_RING_H
 #define REEVE_EVENT_RING_H
 
