@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "spec_value.h"
 #include "verb_logs.h"
@@ -224,7 +225,7 @@ static enum err finish(struct cli *c, struct slice job) {
     if (got->jobs.count == 0) return cli_refuse(c, ERR_UNKNOWN, "the job has left the server's memory");
     const struct wire_job_view *v = got->jobs.at;
     c->exit_code = exit_of(v);
-    if (c->json) out_json(&wire_job_view_desc, v);
+    if (c->json) api_print_line(c, &wire_job_view_desc, v);
     if (c->exit_code == 0 || c->json) return ERR_OK;
     out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s", SLICE_FMT(job), SLICE_FMT(v->state),
             v->cause.len > 0 ? " (" : "", SLICE_FMT(v->cause), v->cause.len > 0 ? ")" : "",

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -89,7 +90,7 @@ static void say_over(struct waiting *w, const struct wire_job_view *v) {
     bool good = slice_eq(v->state, SLICE("succeeded")) || slice_eq(v->state, SLICE("skipped"));
     if (!good) w->any_bad = true;
     if (w->c->json) {
-        out_json(&wire_job_view_desc, v);
+        api_print_line(w->c, &wire_job_view_desc, v);
         return;
     }
     wipe(w);

@@ -8,7 +8,8 @@ const struct cli_flag cli_common_flags[] = {
     {"tls-ca", 0,   "FILE",      "of a tls:// server: the authority of its certificate; REEVE_TLS_CA"},
     {"tls-pin", 0,  "HEX",       "or the SHA-256 of that certificate; REEVE_TLS_PIN"},
     {"tls-cert", 0, "FILE",      "our own certificate and key, if the server wants one; REEVE_TLS_CERT"},
-    {"json",   0,   NULL,        "output for programs: one JSON object per line"},
+    {"format", 'o', "FORMAT",    "wide, json, jsonl, yaml or name: json is the body that HTTP answers, jsonl has one item per line"},
+    {"json",   0,   NULL,        "the same as --format json"},
     {"color",  0,   "WHEN",      "always or never; else on a terminal"},
     {"help",   'h', NULL,        "what this verb does"},
     {0},
@@ -168,11 +169,8 @@ static const struct cli_flag kv_flags[] = {
     {"count",      'n', "N",      "watch: end after N changes"},
     {0},
 };
-static const struct cli_flag blob_flags[] = {
-    {"output", 'o', "FILE", "get: write it there"},
-    {"for",    0,   "DURATION", "put: keep it so long; until `blob rm` unless said"},
-    {"limit",  0,   "N",    "ls: at most N; 50 unless said"},
-    {"all",    'a', NULL,   "ls: no limit"},
+static const struct cli_flag blob_put_flags[] = {
+    {"for", 0, "DURATION", "keep it so long (default: until `blob rm`)"},
     {0},
 };
 static const struct cli_flag token_flags[] = {
@@ -300,10 +298,10 @@ const struct cli_verb cli_verbs[] = {
     {"kv publish", "CHANNEL TEXT", "speak on a channel", NULL, verb_kv_change, kv_flags, 2, 2, 0, false},
     {"kv watch", "KEY", "tell of changes of a key, or with KEY* of all that begin so", NULL, verb_kv_watch, kv_flags, 1, 1, 0, false},
     {"kv ls", "[PREFIX]", "list keys", NULL, verb_kv_ls, kv_flags, 0, 1, 0, false},
-    {"blob put", "FILE|-", "store a file; prints its hash", "It is kept until `reeve blob rm`, or as long as --for says; a job that names it keeps it too.", verb_blob_put, blob_flags, 1, 1, 0, false},
-    {"blob get", "HASH", "its bytes", NULL, verb_blob_get, blob_flags, 1, 1, 0, false},
-    {"blob ls", "", "list blobs", NULL, verb_blob_ls, blob_flags, 0, 0, 0, false},
-    {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, blob_flags, 1, 255, 0, false},
+    {"blob put", "FILE|-", "store a file; prints its hash", "It is kept until `reeve blob rm`, or as long as --for says; a job that names it keeps it too.", verb_blob_put, blob_put_flags, 1, 1, 0, false},
+    {"blob get", "HASH", "its bytes", NULL, verb_blob_get, get_flags, 1, 1, 0, false},
+    {"blob ls", "", "list blobs", NULL, verb_blob_ls, page_flags, 0, 0, 0, false},
+    {"blob rm", "HASH...", "let go what `blob put` keeps", "Its space comes back when no job names it any more.", verb_blob_rm, NULL, 1, 255, 0, false},
     {"console", "", "a link to the web console that logs one browser in", "It works once and for five minutes (login_link_ms), and lets in as whoever asked for it. `reeve token new` makes tokens for people, which the console takes too.", verb_console, console_flags, 0, 0, 0, false},
     {"mcp", "", "the gateway for agents: the Model Context Protocol on standard input and output", "An agent's program starts it; docs/guides/agents.md has settings to copy. Tools are served with the rights of REEVE_TOKEN, or of this user at a server on this machine. It goes on when the server was away.", verb_mcp, NULL, 0, 0, 0, true},
     {"token new", "NAME", "make a token; it is shown once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
