@@ -1,5 +1,5 @@
-/* orion_part.c: Orion's interface as a part of the server: its event streams. While nobody listens to one it has neither
- * turns nor events; who begins to listen wakes it (orion_stream_begin). */
+/* orion_part.c: Orion's interface as a part of the server: its event streams. While nobody listens to one it has
+ * neither turns nor events; who begins to listen wakes it (orion_stream_begin). */
 #include "orion_session.h"
 #include "orion_stream.h"
 #include "server_impl.h"
