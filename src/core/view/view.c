@@ -20,6 +20,10 @@ uint64_t view_history_lsn(const struct state *s) {
     return s->history_lsn;
 }
 
+bool view_has_services(const struct state *s) {
+    return s->services.count > 0;
+}
+
 bool view_is_of_service(const struct state *s, flow_id id) {
     uint32_t index = flow_find(s, id);
     return index != 0 && flow_at(s, index)->of_service;

@@ -93,6 +93,7 @@ struct worker_view {
 /* Flows left memory because the history was durable up to here; 0 = none did. */
 uint64_t view_history_lsn(const struct state *s);
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
+bool view_has_services(const struct state *s);
 bool view_is_of_service(const struct state *s, flow_id id); /* a version of one; cheap */
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
 bool view_calls(const struct state *s, struct job_ref ref); /* an external job that has attempts; cheap */

@@ -1,6 +1,6 @@
 /* web_stream.c: a connection of HTTP that has become a stream of events (subscribers.h): the handshake of WebSocket or
  * the head of server-sent events, what a client sends on a WebSocket, and ends. Nothing here ends the session itself:
- * whoever sends may walk a list that the end would change; web_step does. */
+ * whoever sends may walk a list that the end would change; go_on in web.c does. */
 #include "event_stream.h"
 #include "http_out.h"
 #include "panic.h"

@@ -1,8 +1,8 @@
 /* part.h: a part of the server, as the loop knows it: a name, the size of its state, and what it wants to be called
  * for.
  *
- * A part is a room of its own: it holds its state, serves its requests (assembly/request_table.h names those) and says when
- * it wants a turn. The loop knows parts by one table (assembly/parts.c), in the order of a pass:
+ * A part is a room of its own: it holds its state, serves its requests (assembly/request_table.h names those) and says
+ * when it wants a turn. The loop knows parts by one table (assembly/parts.c), in the order of a pass:
  *
  *     effects      what became durable is let out; a part is given the kinds it asks for
  *     step         inside the pass: may send commands

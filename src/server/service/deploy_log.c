@@ -42,6 +42,7 @@ static void remember(struct server *s, flow_id version, struct job_ref job) {
 void deploy_log_assigned(struct server *s, flow_id flow) {
     struct flow_view f;
     struct service_view v;
+    if (!view_has_services(server_state(s))) return; /* asked for each attempt, and most servers have none */
     if (!view_is_of_service(server_state(s), flow) || !view_flow(server_state(s), flow, &f)) return;
     if (!view_service(server_state(s), f.tenant, f.name, &v)) return;
     if (v.deploying && v.runner.flow.v == flow.v && find(s, flow) == NULL) remember(s, flow, v.deployer);
