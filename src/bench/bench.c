@@ -77,7 +77,7 @@ static enum err rounds_parse(struct bench *b, const char *value, struct why *why
     char *end = NULL;
     unsigned long v = strtoul(value, &end, 10);
     if (*value == 0 || *end != 0 || v < 1 || v > BENCH_ROUNDS_MAX)
-        return why_set(why, ERR_INVALID, "--rounds: a number from 1 to %u is expected, not %s", BENCH_ROUNDS_MAX,
+        return why_set(why, ERR_INVALID, "--rounds: expected a number from 1 to %u, found `%s`", BENCH_ROUNDS_MAX,
                        value);
     b->rounds = (uint32_t)v;
     return ERR_OK;

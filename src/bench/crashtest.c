@@ -149,7 +149,7 @@ static enum err number_parse(const char *flag, const char *value, uint64_t most,
     errno = 0;
     unsigned long long v = strtoull(value, &end, 10);
     if (value[0] < '0' || value[0] > '9' || *end != 0 || errno != 0 || v < 1 || v > most)
-        return why_set(why, ERR_INVALID, "%s: a number from 1 to %llu is expected, not %s", flag,
+        return why_set(why, ERR_INVALID, "%s: expected a number from 1 to %llu, found `%s`", flag,
                        (unsigned long long)most, value);
     *ret = v;
     return ERR_OK;

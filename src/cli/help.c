@@ -8,18 +8,18 @@ static const struct {
     int code;
     const char *meaning;
 } exits[] = {
-    {0, "done; of `wait` and `submit --wait`: everything ended well"},
-    {EXIT_ENDED_BADLY, "what was waited for ended badly"},
-    {2, "the request makes no sense: a flag, a file, a name"},
-    {4, "nobody vouches for the caller, or the caller may not do that"},
-    {5, "there is no such thing"},
-    {6, "not possible in its present state"},
-    {7, "too much at once, or no room: try again"},
-    {8, "no server answers, or it is unknown what became of the request"},
-    {9, "the machine refused a read or write, or stored bytes are damaged"},
-    {EXIT_TIMED_OUT, "`run`: the job timed out; `wait`: its --timeout is over"},
+    {0, "success; `wait` and `submit --wait`: everything succeeded"},
+    {EXIT_ENDED_BADLY, "`wait`, `submit --wait`, `run`: a job or flow failed"},
+    {2, "invalid request: bad flag, file or name"},
+    {4, "not authenticated, or not allowed"},
+    {5, "not found"},
+    {6, "not possible in the current state"},
+    {7, "overloaded, or a limit was reached: try again later"},
+    {8, "server unreachable, or the outcome is unknown"},
+    {9, "I/O error, or stored data is damaged"},
+    {EXIT_TIMED_OUT, "`run`: the job timed out; `wait`: --timeout expired"},
     {EXIT_NEVER_RAN, "`run`: the job was cancelled, denied, or never ran"},
-    {EXIT_SIGNAL, "and more, `run`: the job was killed by signal N - 128"},
+    {EXIT_SIGNAL, "+N, `run`: the job was killed by signal N"},
 };
 #define EXIT_COUNT (sizeof exits / sizeof exits[0])
 
@@ -110,8 +110,9 @@ static void man(const char *build) {
         roff(exits[i].meaning);
         printf("\n");
     }
-    printf(".SH ENVIRONMENT\n.TP\n\\fBREEVE_DATA\\fR\ndirectory of the server\n.TP\n\\fBREEVE_SERVER\\fR, "
-           "\\fBREEVE_TOKEN\\fR\nserver elsewhere, and the token for it\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
+    printf(
+        ".SH ENVIRONMENT\n.TP\n\\fBREEVE_DATA\\fR\ndirectory of the server (default: .reeve here or in a parent folder)\n.TP\n\\fBREEVE_SERVER\\fR, "
+        "\\fBREEVE_TOKEN\\fR\naddress of the server, and the token for it\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
 }
 
 enum err verb_help(struct cli *c) {
@@ -135,5 +136,5 @@ enum err verb_help(struct cli *c) {
         help_verb(&cli_verbs[i]);
         found = true;
     }
-    return found ? ERR_OK : cli_refuse(c, ERR_NOT_FOUND, "there is no verb `%s`", words);
+    return found ? ERR_OK : cli_refuse(c, ERR_INVALID, "there is no verb `%s`; `reeve help --all` lists them", words);
 }

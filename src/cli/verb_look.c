@@ -17,6 +17,35 @@ static enum err check_dialect(struct cli *c) {
     return cli_refuse(c, ERR_INVALID, "--dialect: expected titan, orion, cordum or corun, found `%s`", whose);
 }
 
+/* "a, b or c" */
+static const char *or_list(struct cli *c, const char *const *words, uint32_t count) {
+    struct buf text;
+    buf_init(&text, 4096);
+    for (uint32_t i = 0; i < count; i++)
+        buf_printf(&text, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", words[i]);
+    struct slice list = arena_slice(&c->arena, buf_slice(&text));
+    buf_fini(&text);
+    char *ret = arena_alloc(&c->arena, list.len + 1);
+    snprintf(ret, list.len + 1, "%.*s", SLICE_FMT(list));
+    return ret;
+}
+
+static enum err check_states(struct cli *c) {
+    static const char *const of_flows[] = {"running", "succeeded", "failed", "cancelled"};
+    const char *of_jobs[OUT_STATES_MAX], *word;
+    for (uint32_t i = 0; i < OUT_STATES_MAX; i++) of_jobs[i] = (const char *)out_state_at(i).ptr;
+    const char *const *words = c->arg_count == 0 ? of_flows : of_jobs;
+    uint32_t count = c->arg_count == 0 ? sizeof of_flows / sizeof of_flows[0] : OUT_STATES_MAX;
+    for (uint32_t at = 0; (word = cli_flag_next(c, "state", &at)) != NULL;) {
+        uint32_t i = 0;
+        while (i < count && strcmp(words[i], word) != 0) i++;
+        if (i == count)
+            return cli_refuse(c, ERR_INVALID, "--state: there is no state `%s`; expected %s", word,
+                              or_list(c, words, count));
+    }
+    return ERR_OK;
+}
+
 /* ---- pages ---- */
 
 /* With --cursor the last line says where the next page begins: programs go on from there. */
@@ -28,7 +57,7 @@ static void tell_more(struct cli *c, struct slice cursor) {
         json_text(&o.json, cursor);
         out_object_end(&o);
     } else if (!c->json && c->is_terminal) {
-        fprintf(stderr, "(there are more: --all, --limit N or --cursor %.*s)\n", SLICE_FMT(cursor));
+        fprintf(stderr, "(more: use --all, --limit N or --cursor %.*s)\n", SLICE_FMT(cursor));
     }
 }
 
@@ -48,7 +77,8 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct out_table *
         const struct wire_listed *page = f.message;
         uint32_t count = page->flows.count + page->jobs.count + page->questions.count + page->workers.count;
         show(c, t, page);
-        if (page->partial && !told) fprintf(stderr, "(the history is being made anew: old flows may be missing yet)\n");
+        if (page->partial && !told)
+            fprintf(stderr, "(the history is being rebuilt: older flows may still be missing)\n");
         told |= page->partial;
         most -= count < most ? count : most;
         if (page->cursor.len == 0) return ERR_OK;
@@ -125,6 +155,7 @@ enum err verb_ls(struct cli *c) {
                           .states = cli_flag_names(c, "state"),
                           .text = cli_flag_text(c, "search")};
     enum err e = check_dialect(c);
+    if (e == ERR_OK) e = check_states(c);
     if (e == ERR_OK) e = cli_flag_moment(c, "since", &m.since_ms);
     if (e == ERR_OK) e = cli_flag_moment(c, "until", &m.until_ms);
     if (e == ERR_OK) e = cli_pairs(c, "label", &m.labels);
@@ -250,7 +281,7 @@ static void show_usage(const struct wire_attempt_view *v, struct buf *text) {
         buf_printf(text, ", %llu.%03llus of cpu", (unsigned long long)(v->cpu_ms / 1000),
                    (unsigned long long)(v->cpu_ms % 1000));
     if (v->throttled_ms != 0)
-        buf_printf(text, " (held back for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
+        buf_printf(text, " (throttled for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
                    (unsigned long long)(v->throttled_ms % 1000));
     if (v->memory_bytes_max != 0) buf_printf(text, ", %s of memory", out_bytes(v->memory_bytes_max, size));
     if (v->hit.len > 0) buf_printf(text, ", limit of %.*s hit", SLICE_FMT(v->hit));
@@ -294,7 +325,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     line(c, "pool", v->pool);
     line_time(c, "since", v->since_ms);
     line_time(c, "due", v->due_ms);
-    line(c, "dragged by", v->root);
+    line(c, "because of", v->root);
     line(c, "reason", v->reason);
     line(c, "result", v->result);
     show_artifacts(c, v);
@@ -414,6 +445,6 @@ enum err verb_version(struct cli *c) {
         printf("reeve %s, wire %u\n", c->world->build, FRAME_VERSION);
     if (!c->json && there)
         printf("server %s, wire %u, at %s%s\n", s->server_build, s->server_wire, s->address,
-               strcmp(s->server_build, c->world->build) != 0 ? ": another build than this" : "");
+               strcmp(s->server_build, c->world->build) != 0 ? ": a different build" : "");
     return ERR_OK;
 }

@@ -34,8 +34,13 @@ static enum err read_stdin(struct cli *c, struct wire_run *run) {
 static enum err read_archive(struct cli *c, const char *path, struct wire_options *o, struct wire_run *run) {
     struct slice bytes = {0};
     if (path == NULL) {
-        if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry is for --archive");
-        return c->arg_count > 0 ? ERR_OK : cli_refuse(c, ERR_INVALID, "a command is missing");
+        if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry needs --archive");
+        if (c->arg_count == 0) return cli_refuse(c, ERR_INVALID, "expected a command: reeve run -- COMMAND [ARG]...");
+        if (c->arg_count == 1 && strpbrk(c->args[0], " |&;<>") != NULL && access(c->args[0], F_OK) != 0)
+            return cli_refuse(c, ERR_INVALID,
+                              "`%s` is not a program; for a shell command, use: reeve run -- sh -c '%s'", c->args[0],
+                              c->args[0]);
+        return ERR_OK;
     }
     o->kind = JOB_ARCHIVE;
     run->script_name = base_name(path);
@@ -109,7 +114,7 @@ static enum err submit(struct cli *c, struct slice *ret_job) {
     if (e != ERR_OK) return e;
     const struct wire_submitted *got = f.message;
     const struct wire_submitted_flow *flows = got->flows.at;
-    if (got->flows.count != 1) return cli_refuse(c, ERR_UNSUPPORTED, "an answer of another kind");
+    if (got->flows.count != 1) return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
     if (flows->code.len > 0) return cli_refuse(c, client_err(flows->code), "%.*s", SLICE_FMT(flows->message));
     char *text = arena_alloc(&c->arena, flows->flow.len + job.name.len + 2);
     snprintf(text, flows->flow.len + job.name.len + 2, "%.*s/%.*s", SLICE_FMT(flows->flow), SLICE_FMT(job.name));
@@ -171,7 +176,7 @@ static enum err step(struct following *w) {
     if (interrupted == 1 && w->cancel_request == 0) {
         struct wire_name name = {w->job};
         struct wire_targets m = {.targets = {&name, 1}, .reason = SLICE("interrupted")};
-        out_say(stderr, "reeve run: cancelling %.*s; Ctrl-C once more leaves it to itself", SLICE_FMT(w->job));
+        out_say(stderr, "reeve run: cancelling %.*s; press Ctrl-C again to leave without waiting", SLICE_FMT(w->job));
         e = client_send(&c->client, WIRE_CANCEL, &m, &w->cancel_request, c->why);
     }
     if (e == ERR_OK && w->logs_request == 0 && w->attempt > w->attempt_shown) {
@@ -221,14 +226,18 @@ static enum err finish(struct cli *c, struct slice job) {
     enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_got *got = f.message;
-    if (got->jobs.count == 0) return cli_refuse(c, ERR_UNKNOWN, "the job has left the server's memory");
+    if (got->jobs.count == 0) return cli_refuse(c, ERR_UNKNOWN, "the server no longer knows the job");
     const struct wire_job_view *v = got->jobs.at;
     c->exit_code = exit_of(v);
     if (c->json) out_json(&wire_job_view_desc, v);
     if (c->exit_code == 0 || c->json) return ERR_OK;
-    out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s", SLICE_FMT(job), SLICE_FMT(v->state),
+    bool is_relative = c->arg_count > 0 && c->args[0][0] != '/' && strchr(c->args[0], '/') != NULL;
+    out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s%s", SLICE_FMT(job), SLICE_FMT(v->state),
             v->cause.len > 0 ? " (" : "", SLICE_FMT(v->cause), v->cause.len > 0 ? ")" : "",
-            v->reason.len > 0 ? ": " : "", SLICE_FMT(v->reason));
+            v->reason.len > 0 ? ": " : "", SLICE_FMT(v->reason),
+            is_relative && slice_eq(v->cause, SLICE("rejected"))
+                ? "; a job starts in an empty directory: use an absolute path, or `script:` in a flow file"
+                : "");
     return ERR_OK;
 }
 

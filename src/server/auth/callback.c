@@ -36,13 +36,14 @@ enum err callback_check(struct server *s, struct slice token, struct callback *r
     char given[CALLBACK_TOKEN_BYTES] = {0}, ours[CALLBACK_TOKEN_BYTES], kind = 0;
     unsigned long long flow = 0, number = 0, expires = 0;
     unsigned ordinal = 0;
-    if (token.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+    if (token.len >= sizeof given)
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
     memcpy(given, token.ptr, token.len);
     bool good = sscanf(given, PREFIX "%16llx.%8x.%c%16llx.%16llx.", &flow, &ordinal, &kind, &number, &expires) == 5 &&
                 (kind == 'q' || kind == 'a') && expires <= INT64_MAX;
     struct callback c = {{{flow}, ordinal}, kind == 'q', number, (int64_t)expires};
     if (!good || !hmac_token_is_same(token, ours, write_it(s, &c, ours)))
-        return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
     if (c.expires_ms <= engine_now(server_shard(s)->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
     *ret = c;
@@ -59,7 +60,7 @@ enum err callback_caller(struct server *s, struct slice token, struct caller *re
     enum err e = callback_check(s, token, &c, why);
     if (e != ERR_OK) return e;
     if (!view_flow(server_state(s), c.job.flow, &flow))
-        return why_set(why, ERR_UNAUTHENTICATED, "the job that this token is of is over");
+        return why_set(why, ERR_UNAUTHENTICATED, "the job that this token belongs to has finished");
     *ret = (struct caller){.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK), .expires_ms = c.expires_ms};
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(flow.tenant));
     return ERR_OK;
@@ -71,7 +72,8 @@ static enum err word_check(struct server *s, const struct callback_word *word, s
     struct json_read r;
     const struct json_token *token = NULL;
     enum err e = ERR_OK;
-    if (word->failed && word->output.len > 0) return why_set(why, ERR_INVALID, "what has failed has no output");
+    if (word->failed && word->output.len > 0)
+        return why_set(why, ERR_INVALID, "a failed job has no output: drop the output, or do not report a failure");
     if (word->output.len == 0) return ERR_OK;
     json_read_init(&r, word->output, s->limits, &s->arena, why);
     do e = json_read_next(&r, &token);
@@ -108,10 +110,10 @@ enum err callback_command(struct server *s, struct slice token, const struct cal
     enum err e = callback_check(s, token, &c, why);
     if (e == ERR_OK) e = word_check(s, word, why);
     if (e != ERR_OK) return e;
-    if (!view_flow(server_state(s), c.job.flow, &flow)) return why_set(why, ERR_STALE, "the job is over");
+    if (!view_flow(server_state(s), c.job.flow, &flow)) return why_set(why, ERR_STALE, "the job has finished");
     bool open = !c.of_question ||
                 (view_question(server_state(s), (question_id){c.number}, &q) && q.job.ordinal == c.job.ordinal);
-    if (!open) return why_set(why, ERR_STALE, "the job no longer waits for a word from outside");
+    if (!open) return why_set(why, ERR_STALE, "the job is no longer waiting for completion");
     ret->tenant = flow.tenant;
     word_write(word, ret);
     if (c.of_question)
@@ -133,8 +135,9 @@ enum err callback_about(struct server *s, const struct job_view *job, const stru
         return ERR_OK;
     }
     bool asked = job->question.v != 0 && view_question(server_state(s), job->question, &q);
-    if (!asked) return why_set(why, ERR_STATE, "it stands before no question: it is %s", job_state_word(job->state));
-    if (q.gate != GATE_EXTERNAL) return why_set(why, ERR_STATE, "it does not wait for a word from outside");
+    if (!asked)
+        return why_set(why, ERR_STATE, "the job is not waiting for completion (state: %s)", job_state_word(job->state));
+    if (q.gate != GATE_EXTERNAL) return why_set(why, ERR_STATE, "it is not an external job, so it cannot be completed");
     about_question(&q, ret);
     return ERR_OK;
 }
@@ -155,7 +158,7 @@ static enum err complete_command(struct server *s, const struct request *r, cons
     }
     e = callback_check(s, m->token, &c, why);
     if (e == ERR_OK && (c.job.flow.v != job.ref.flow.v || c.job.ordinal != job.ref.ordinal))
-        e = why_set(why, ERR_UNAUTHENTICATED, "that token is of another job");
+        e = why_set(why, ERR_UNAUTHENTICATED, "the token belongs to another job");
     return e == ERR_OK ? callback_command(s, m->token, &word, ret, why) : e;
 }
 
@@ -179,11 +182,11 @@ static enum err callback_of(struct server *s, const struct job_view *job, struct
     ret->of_question = !job->options->calls;
     ret->number = job->begun;
     if (!ret->of_question && (job->begun == 0 || job->heard || job_state_is_terminal(job->state)))
-        return why_set(why, ERR_STATE, "nothing is under way outside: the job is %s", job_state_word(job->state));
+        return why_set(why, ERR_STATE, "the external work has not been started (state: %s)",
+                       job_state_word(job->state));
     if (!ret->of_question) return ERR_OK;
     if (job->question.v == 0 || !view_question(server_state(s), job->question, &q) || q.gate != GATE_EXTERNAL)
-        return why_set(why, ERR_STATE, "it does not wait for a word from outside: it is %s",
-                       job_state_word(job->state));
+        return why_set(why, ERR_STATE, "the job is not waiting for completion (state: %s)", job_state_word(job->state));
     ret->number = q.id.v;
     return ERR_OK;
 }

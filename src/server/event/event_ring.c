@@ -5,8 +5,8 @@
 #include "history_request.h"
 #include "panic.h"
 #include "server_impl.h"
-#include "session.h"
 #include "server_view.h"
+#include "session.h"
 #include "target.h"
 
 #define READERS_MAX 10000u
@@ -162,7 +162,7 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     p->is_over = ARENA_ARRAY(r->arena, bool, p->count + 1);
     p->over = ARENA_ARRAY(r->arena, struct wire_job_view, p->count + 1);
     if (p->count == 0) {
-        call_fail(s, r, ERR_INVALID, "wait for what? Name flows or jobs");
+        call_fail(s, r, ERR_INVALID, "name the flows or jobs to wait for");
         return false;
     }
     for (uint32_t i = 0; i < p->count; i++) {
@@ -187,7 +187,7 @@ void event_ring_wait(struct server *s, struct request *r) {
     bool ends = p.over_count == p.count || (m->any && p.over_count > 0);
     uint32_t index = ends ? 0 : pool_alloc(&f->waits);
     if (!ends && index == 0) {
-        session_busy(s, r->session, r->id, "too many are waiting", 1000);
+        session_busy(s, r->session, r->id, "too many clients are waiting", 1000);
         return;
     }
     struct call *c = call_open(s, r, 1);
@@ -398,7 +398,7 @@ void event_ring_subscribe(struct server *s, struct request *r) {
     if (!subscribe_targets(s, r, m, &targets)) return;
     if (f->readers.count >= READERS_MAX) {
         vec_fini(&targets);
-        session_busy(s, r->session, r->id, "too many subscribe", 1000);
+        session_busy(s, r->session, r->id, "too many subscriptions", 1000);
         return;
     }
     bool resumes = m->after_lsn != 0 || m->from_start;

@@ -9,7 +9,7 @@
 #define PASS_REQUESTS_MAX 65536u
 #define PASS_US 4000          /* for a lane in one pass: what was answered leaves at its end */
 #define PASS_BYTES (1u << 20) /* of answers: to send them takes time, too, which is not in PASS_US */
-#define SLICE_US 500 /* for a principal before it is another's turn; one request at least */
+#define SLICE_US 500          /* for a principal before it is another's turn; one request at least */
 #define SLICE_REQUESTS 256u
 #define CONNECTION_REQUESTS 32u /* of one connection before it is the turn of another of the same principal */
 #define KEPT_BYTES 16384u       /* of the memory for requests, while none waits */
@@ -78,7 +78,7 @@ static bool may_go_on(const struct server *s) {
 static void serve_one(struct server *s, struct session *n, uint32_t lane, const struct lane_entry *e) {
     s->served++;
     if (lane == WIRE_LANE_SECOND && e->request != 0 && budget_is_over(s, n))
-        session_busy(s, n, e->request, "the answers to you that nobody reads fill your share of memory", 1000);
+        session_busy(s, n, e->request, "unread answers fill the memory share of this connection", 1000);
     else
         route_serve(s, e);
 }

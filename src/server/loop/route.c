@@ -19,7 +19,7 @@ void request_ping(struct server *s, struct request *r) {
 }
 
 void request_hello(struct server *s, struct request *r) {
-    session_error(s, r->session, r->id, ERR_STATE, "hello was said already");
+    session_error(s, r->session, r->id, ERR_STATE, "HELLO was already sent on this connection");
 }
 
 void request_nothing(struct server *s, struct request *r) {
