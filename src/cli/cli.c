@@ -2,12 +2,14 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "datadir.h"
 #include "json.h"
 #include "out.h"
 #include "spec_value.h"
@@ -231,7 +233,8 @@ enum err cli_connect(struct cli *c) {
     /* A directory that was named on the command line beats a server of the environment. */
     if (where.server == NULL && where.data == NULL) where.server = environment("REEVE_SERVER");
     if (where.data == NULL) where.data = environment("REEVE_DATA");
-    if (where.data == NULL) where.data = ".reeve";
+    char found[PATH_MAX];
+    if (where.data == NULL) where.data = datadir_near(found, sizeof found) ? found : ".reeve";
     return client_open(&c->client, &where, c->why);
 }
 
@@ -428,6 +431,11 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
     if (argc <= 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cli_help(NULL, world->build);
         return argc <= 1 ? err_exit_code(ERR_INVALID) : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("reeve %s%s%s%s\n", world->build, world->commit[0] != 0 ? " (commit " : "", world->commit,
+               world->commit[0] != 0 ? ")" : "");
+        return 0;
     }
     return cli_run(world, NULL, argc - 1, argv + 1);
 }

@@ -39,9 +39,10 @@ enum cli_outside {
 
 struct cli_world {
     const char *build;
+    const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
-    const struct secure_ops *secure; /* NULL = without TLS */
+    const struct secure_ops *secure;                                                 /* NULL = without TLS */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
 };
 
@@ -60,7 +61,7 @@ struct cli_verb {
     const char *text;  /* one line */
     const char *more;  /* a paragraph for help and manual; may be NULL */
     enum err (*run)(struct cli *c);
-    const struct cli_flag *flags; /* up to one without a name; may be NULL */
+    const struct cli_flag *flags;  /* up to one without a name; may be NULL */
     uint8_t args_least, args_most; /* 255 = any number */
     uint8_t outside;               /* enum cli_outside: it reads its own flags */
     bool offline;                  /* needs no server */
@@ -110,8 +111,8 @@ CHECKED enum err cli_flag_duration(const struct cli *c, const char *name, int64_
 /* A moment: so long ago, or a local date with or without a time. Untouched when the flag was not given. */
 CHECKED enum err cli_flag_moment(const struct cli *c, const char *name, int64_t *ret_ms);
 struct tlv_list cli_flag_names(struct cli *c, const char *name); /* a flag that may come several times, as wire_names */
-struct slice cli_flag_text(const struct cli *c, const char *name); /* empty: it was not given */
-struct tlv_list cli_names(struct cli *c, int from);                /* arguments as wire_names */
+struct slice cli_flag_text(const struct cli *c, const char *name);                 /* empty: it was not given */
+struct tlv_list cli_names(struct cli *c, int from);                                /* arguments as wire_names */
 CHECKED enum err cli_pairs(struct cli *c, const char *flag, struct tlv_list *ret); /* NAME=VALUE, each as wire_pair */
 enum err cli_refuse(struct cli *c, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -3,6 +3,7 @@
 
 #include "foreign_states.h"
 #include "out.h"
+#include "reason.h"
 #include "verbs.h"
 
 #define LIMIT_STANDARD 50u
@@ -126,6 +127,20 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
     }
 }
 
+/* It never ran: a job that it needs failed. */
+static bool is_upstream_failure(const struct wire_job_view *v) {
+    return slice_eq(v->state, SLICE("failed")) && slice_eq(v->cause, SLICE("upstream"));
+}
+
+static void show_cause(struct out_table *t, const struct wire_job_view *v) {
+    if (v->exit_code != 0)
+        out_cell(t, OUT_PLAIN, "%.*s %u", SLICE_FMT(v->cause), v->exit_code);
+    else if (v->signal != 0)
+        out_cell(t, OUT_PLAIN, "signal %u", v->signal);
+    else
+        out_slice(t, OUT_PLAIN, v->cause);
+}
+
 static void show_jobs(struct cli *c, struct out_table *t, const struct wire_listed *page) {
     const struct wire_job_view *list = page->jobs.at;
     char age[OUT_TIME_BYTES];
@@ -138,8 +153,10 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
             continue;
         }
         out_slice(t, OUT_BOLD, v->job);
-        out_slice(t, out_state_colour(v->state), state_word(cli_flag(c, "dialect"), v->state, v->cause));
-        out_slice(t, OUT_PLAIN, v->cause);
+        bool is_upstream = cli_flag(c, "dialect") == NULL && is_upstream_failure(v);
+        out_slice(t, is_upstream ? OUT_GREY : out_state_colour(v->state),
+                  is_upstream ? SLICE("upstream_failed") : state_word(cli_flag(c, "dialect"), v->state, v->cause));
+        show_cause(t, v);
         out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
         out_slice(t, OUT_PLAIN, v->worker);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->since_ms, age));
@@ -226,6 +243,16 @@ static void state_line(const struct cli *c, struct slice what, struct slice stat
     printf("%s  %.*s", out_plain(c), SLICE_FMT(state));
     if (more.len > 0) fputs(" (", stdout), out_clean(stdout, more), fputs(")", stdout);
     printf("\n");
+}
+
+/* "✗ f1a/load  failed (exit 3)"; what failed only because of another job says so. */
+static void show_line(const struct cli *c, const struct wire_job_view *v) {
+    char more[96];
+    snprintf(more, sizeof more, "%.*s", SLICE_FMT(v->cause));
+    if (v->exit_code != 0) snprintf(more, sizeof more, "%.*s %u", SLICE_FMT(v->cause), v->exit_code);
+    if (is_upstream_failure(v))
+        snprintf(more, sizeof more, "upstream_failed%s%.*s", v->root.len > 0 ? ": " : "", SLICE_FMT(v->root));
+    state_line(c, v->job, v->state, slice_str(more));
 }
 
 static void show_sandbox(struct cli *c, const struct wire_run *run) {
@@ -316,7 +343,7 @@ static void show_artifacts(struct cli *c, const struct wire_job_view *v) {
 static void show_job(struct cli *c, const struct wire_job_view *v) {
     const struct wire_attempt_view *tries = v->attempts.at;
     char number[64];
-    state_line(c, v->job, v->state, v->cause);
+    show_line(c, v);
     line(c, "kind", v->kind);
     show_run(c, v->kind, v->body);
     snprintf(number, sizeof number, "%u of %u", v->attempt, v->attempts_max);
@@ -373,7 +400,7 @@ enum err verb_show(struct cli *c) {
             if (got->jobs.count > 0) show_job(c, &jobs[0]);
         } else {
             if (first) show_flow(c, &got->flow);
-            for (uint32_t i = 0; i < got->jobs.count; i++) state_line(c, jobs[i].job, jobs[i].state, jobs[i].cause);
+            for (uint32_t i = 0; i < got->jobs.count; i++) show_line(c, &jobs[i]);
         }
         if (!more) break;
         e = client_answer(&c->client, f.request, &f, c->why);
@@ -381,9 +408,43 @@ enum err verb_show(struct cli *c) {
     return e;
 }
 
+/* Of a flow: each job that stands still for another reason than its parents, or that failed by itself. */
+static enum err why_flow(struct cli *c, const struct wire_flow_view *flow) {
+    struct wire_name states[] = {{SLICE("held")},      {SLICE("ready")},  {SLICE("failed")},
+                                 {SLICE("timed_out")}, {SLICE("denied")}, {SLICE("quarantined")}};
+    struct client_frame f;
+    struct slice id = arena_slice(&c->arena, flow->flow), state = arena_slice(&c->arena, flow->state);
+    struct wire_list m = {.what = WIRE_LIST_JOBS, .flow = id, .states = {states, 6}, .most = 100};
+    enum err e = client_ask(&c->client, WIRE_LIST, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_listed *page = f.message;
+    const struct wire_job_view *jobs = page->jobs.at;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; e == ERR_OK && i < page->jobs.count; i++) {
+        struct wire_why why = {jobs[i].job};
+        char text[512];
+        if (slice_eq(jobs[i].cause, SLICE("upstream"))) continue;
+        e = client_ask(&c->client, WIRE_WHY, &why, &f, c->why);
+        if (e != ERR_OK) break;
+        if (c->json)
+            out_json(&wire_reason_desc, f.message);
+        else
+            reason_text(f.message, text, sizeof text), out_say(stdout, "%s", text);
+        shown++;
+    }
+    if (e == ERR_OK && shown == 0 && !c->json)
+        printf("%.*s is %.*s: no job waits or failed\n", SLICE_FMT(id), SLICE_FMT(state));
+    return e;
+}
+
 enum err verb_why(struct cli *c) {
     struct client_frame f;
+    struct why ignored;
     struct wire_why m = {slice_str(c->args[0])};
+    struct wire_get get = {.target = m.job};
+    bool is_flow = strchr(c->args[0], '/') == NULL && client_ask(&c->client, WIRE_GET, &get, &f, &ignored) == ERR_OK;
+    const struct wire_got *got = is_flow ? f.message : NULL;
+    if (is_flow && got->flow.job_count > 1) return why_flow(c, &got->flow);
     enum err e = client_ask(&c->client, WIRE_WHY, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_reason *r = f.message;

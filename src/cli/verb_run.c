@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "out.h"
+#include "reason.h"
 #include "spec_value.h"
 #include "verb_logs.h"
 #include "verbs.h"
@@ -140,6 +141,7 @@ struct following {
     uint64_t shown_bytes;   /* of it */
     bool ended;
     bool is_left; /* to itself: nobody waits any more */
+    struct reason reason;
 };
 
 static void hear_events(struct following *w, const struct wire_events *m) {
@@ -151,7 +153,7 @@ static void hear_events(struct following *w, const struct wire_events *m) {
 }
 
 static enum err hear(struct following *w, const struct client_frame *f) {
-    if (f->request == w->cancel_request) return ERR_OK;
+    if (f->request == w->cancel_request || reason_hear(w->c, &w->reason, f)) return ERR_OK;
     enum err e = client_refusal(f, w->c->why);
     if (e != ERR_OK) return e;
     if (f->request == w->events_request && f->op == WIRE_EVENTS) hear_events(w, f->message);
@@ -195,6 +197,7 @@ static enum err follow(struct following *w) {
     struct wire_subscribe m = {.targets = {&name, 1}, .state_first = true};
     bool had_output = w->logs_request != 0;
     w->cancel_request = w->logs_request = 0;
+    reason_forget(&w->reason);
     enum err e = client_send(&c->client, WIRE_SUBSCRIBE, &m, &w->events_request, c->why);
     if (e == ERR_OK && had_output) e = show_output(w);
     while (e == ERR_OK) {
@@ -202,8 +205,12 @@ static enum err follow(struct following *w) {
         e = step(w);
         if (w->is_left) c->exit_code = EXIT_SIGNAL + SIGINT;
         if (e != ERR_OK || w->is_left || (w->ended && w->logs_request == 0 && w->attempt == w->attempt_shown)) break;
-        e = client_next(&c->client, -1, &f, c->why);
-        if (e == ERR_OK && f.op != 0) e = hear(w, &f);
+        bool is_still = w->logs_request == 0 && !w->ended; /* no attempt, or none any more */
+        e = client_next(&c->client, is_still ? REASON_AFTER_MS : -1, &f, c->why);
+        if (e == ERR_OK && f.op != 0)
+            e = hear(w, &f);
+        else if (e == ERR_OK && is_still)
+            e = reason_ask(c, &w->reason, w->job);
         client_forget(&c->client);
     }
     return e;

@@ -230,6 +230,7 @@ static const struct cli_flag console_flags[] = {
     {0},
 };
 static const struct cli_flag help_flags[] = {
+    {"all", 'a', NULL, "list all verbs in groups, and the exit codes"},
     {"man", 0, NULL, "print the manual page (roff)"},
     {0},
 };
@@ -251,7 +252,7 @@ const struct cli_verb cli_verbs[] = {
     {"wait", "FLOW|JOB...", "wait until flows or jobs have finished; exit 1 if one failed", "If the connection is lost, reconnects for half a minute.", verb_wait, wait_flags, 1, 255, 0, false},
     {"graph", "FLOW", "draw a flow, with the state of each job", "With --watch, a flow with more jobs than the terminal has lines is drawn by layers: the jobs at the same distance from the start, counted by state.", verb_graph, graph_flags, 1, 1, 0, false},
     {"top", "", "live view of flows, workers, approvals and throughput", "Full screen; `?` lists the keys. --json prints one frame as an object, after measuring throughput for a second.", verb_top, top_flags, 0, 0, 0, false},
-    {"why", "JOB", "the one reason why a job does not run", NULL, verb_why, NULL, 1, 1, 0, false},
+    {"why", "FLOW|JOB", "tell why a job waits or failed", "For a flow, tells it for each job that waits for something else than other jobs, or failed.", verb_why, NULL, 1, 1, 0, false},
 
     {"cancel", "FLOW|JOB...", "cancel flows or jobs", "Running jobs get TERM, then KILL; jobs that depend on them are cancelled, too.", verb_targets, reason_flags, 1, 255, 0, false},
     {"retry", "JOB...", "retry failed jobs with a new budget of attempts", NULL, verb_targets, NULL, 1, 255, 0, false},

@@ -124,7 +124,8 @@ enum err template_guard(const struct template_part *part, struct slice value, st
 static enum err not_a_word(const struct template_part *part, struct why *why) {
     return why_set(
         why, ERR_INVALID,
-        "%.*s is part of an argument and contains characters that a program could read as code: make it an argument of its own, or pass it in `env`",
+        "%.*s is part of an argument and contains characters that a program could read as code: make it an argument "
+        "of its own, or pass it in `env`",
         SLICE_FMT(shown(part)));
 }
 

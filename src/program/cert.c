@@ -75,12 +75,12 @@ enum err cert_init(int count, char **args, struct why *why) {
     if (e != ERR_OK) return e;
     printf("%s/server.pem is for", w.dir);
     for (uint32_t i = 0; i < w.name_count; i++) printf(" %s", w.names[i]);
-    printf(
-        "; a server on %s uses it from its next start or SIGHUP on.\n\n"
-        "  reeve serve --data %s --listen 0.0.0.0:7070   listen for other machines\n"
-        "  reeve cert worker NAME --data %s              make the certificate of a worker\n"
-        "  REEVE_SERVER=tls://%s:7070 REEVE_TOKEN=… reeve ls --tls-ca ca.pem   use it from elsewhere, with %s/ca.pem\n",
-        w.data, w.data, w.data, w.names[0], w.dir);
+    printf("; a server on %s uses it from its next start or SIGHUP on.\n\n"
+           "  reeve serve --data %s --listen 0.0.0.0:7070   listen for other machines\n"
+           "  reeve cert worker NAME --data %s              make the certificate of a worker\n"
+           "  REEVE_SERVER=tls://%s:7070 REEVE_TOKEN=… reeve ls --tls-ca ca.pem   use it from elsewhere, with "
+           "%s/ca.pem\n",
+           w.data, w.data, w.data, w.names[0], w.dir);
     return ERR_OK;
 }
 

@@ -170,6 +170,6 @@ void scaler_options_help(void) {
         snprintf(left, sizeof left, "%s %s", options[i].name, options[i].value);
         printf("  %-26s %s\n", left, options[i].help);
     }
-    printf(
-        "\nAll other options are passed to each worker (see `reeve worker --help`): --pool, --slots,\n--capability, --server and so on.\n");
+    printf("\nAll other options are passed to each worker (see `reeve worker --help`): --pool, --slots,\n--capability, "
+           "--server and so on.\n");
 }

@@ -284,7 +284,8 @@ static enum err titan_check(struct why *why, const char *what, const char *speak
     if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
     return why_set(
         why, ERR_FORBIDDEN,
-        "%s: %s can be reached from other machines, and %s has no authentication: any client could run anything on the workers; pass --titan-open yes to allow it",
+        "%s: %s can be reached from other machines, and %s has no authentication: any client could run anything on "
+        "the workers; pass --titan-open yes to allow it",
         what, address, speaks);
 }
 
@@ -346,7 +347,8 @@ static enum err resp_read(struct serve *v, struct why *why) {
     if (!setting_is(&v->settings, SETTING_resp_open))
         return why_set(
             why, ERR_FORBIDDEN,
-            "resp_listen: %s can be reached from other machines, and it needs no token; the main port speaks RESP with a token; pass --resp-open yes to allow it",
+            "resp_listen: %s can be reached from other machines, and it needs no token; the main port speaks RESP "
+            "with a token; pass --resp-open yes to allow it",
             address);
     return check_public(v, "resp_listen", address, why);
 }

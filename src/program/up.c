@@ -144,27 +144,30 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
 }
 
 static void usage(void) {
-    printf(
-        "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--pass-env LIST]\n"
-        "                [--detach] [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]]\n"
-        "                [--titan-http[=HOST:PORT|off]] [--resp[=HOST:PORT]] [--cors-origin LIST]\n"
-        "                [--orion-work-ms MIN..MAX]\n\n"
-        "Starts a server and a worker here, and restarts either if it ends.\n\n"
-        "  --data DIR          directory of the server (default: $REEVE_DATA, else ./.reeve); the worker uses DIR/worker\n"
-        "  --listen HOST:PORT  address to listen on (default: 127.0.0.1:7070)\n"
-        "  --slots N           jobs that the worker runs at once (default: 4)\n"
-        "  --workers MIN..MAX  scale the number of workers with the load (default: one); they use DIR/workers\n"
-        "  --pass-env LIST     variables of this environment that jobs get: NAME,NAME or all\n                      (default: none; with --titan: all)\n"
-        "  --idle DURATION     idle time after which a worker is drained (default: 60s)\n"
-        "  --detach, -d        run in the background; `reeve down` stops it\n"
-        "  --playground        the console can kill the server: the port stays answered, and the server is restarted\n                      after 30 s or on request. Includes Orion's interface on port 8080 or a free port;\n                      --orion=no leaves it out\n"
-        "  --orion[=HOST:PORT] also serve Orion's interface (default: 127.0.0.1:8080)\n"
-        "  --orion-work-ms R   duration of a task of Orion's interface, in ms (default: 50..199); 2000..4999 is\n"
-        "                      slow enough to watch\n"
-        "  --titan[=HOST:PORT] also serve Titan's protocol (default: 127.0.0.1:9090), and with it\n"
-        "  --titan-http[=…]    the HTTP interface of Titan's dashboard (default: 127.0.0.1:5000); off = not\n"
-        "  --resp[=HOST:PORT]  also serve the shared store to Redis clients (default: 127.0.0.1:6379)\n"
-        "  --cors-origin LIST  origins of web pages that may use Orion's interface, like http://localhost:3000\n");
+    printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--pass-env LIST]\n"
+           "                [--detach] [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]]\n"
+           "                [--titan-http[=HOST:PORT|off]] [--resp[=HOST:PORT]] [--cors-origin LIST]\n"
+           "                [--orion-work-ms MIN..MAX]\n\n"
+           "Starts a server and a worker here, and restarts either if it ends.\n\n"
+           "  --data DIR          directory of the server (default: $REEVE_DATA, else ./.reeve); the worker uses "
+           "DIR/worker\n"
+           "  --listen HOST:PORT  address to listen on (default: 127.0.0.1:7070)\n"
+           "  --slots N           jobs that the worker runs at once (default: 4)\n"
+           "  --workers MIN..MAX  scale the number of workers with the load (default: one); they use DIR/workers\n"
+           "  --pass-env LIST     variables of this environment that jobs get: NAME,NAME or all\n                      "
+           "(default: none; with --titan: all)\n"
+           "  --idle DURATION     idle time after which a worker is drained (default: 60s)\n"
+           "  --detach, -d        run in the background; `reeve down` stops it\n"
+           "  --playground        the console can kill the server: the port stays answered, and the server is "
+           "restarted\n                      after 30 s or on request. Includes Orion's interface on port 8080 or a "
+           "free port;\n                      --orion=no leaves it out\n"
+           "  --orion[=HOST:PORT] also serve Orion's interface (default: 127.0.0.1:8080)\n"
+           "  --orion-work-ms R   duration of a task of Orion's interface, in ms (default: 50..199); 2000..4999 is\n"
+           "                      slow enough to watch\n"
+           "  --titan[=HOST:PORT] also serve Titan's protocol (default: 127.0.0.1:9090), and with it\n"
+           "  --titan-http[=…]    the HTTP interface of Titan's dashboard (default: 127.0.0.1:5000); off = not\n"
+           "  --resp[=HOST:PORT]  also serve the shared store to Redis clients (default: 127.0.0.1:6379)\n"
+           "  --cors-origin LIST  origins of web pages that may use Orion's interface, like http://localhost:3000\n");
 }
 
 /* ---- processes ---- */
@@ -541,8 +544,8 @@ enum err up_down(int count, char **args, struct why *why) {
     enum err e = options_read(&u, count, args, why);
     if (e != ERR_OK) return e;
     if (u.help) {
-        printf(
-            "usage: reeve down [--data DIR]\n\nStops what `reeve up` started, after the running jobs; called again, it does not wait.\n");
+        printf("usage: reeve down [--data DIR]\n\nStops what `reeve up` started, after the running jobs; called again, "
+               "it does not wait.\n");
         return ERR_OK;
     }
     snprintf(path, sizeof path, "%s/up.pid", u.data);

@@ -215,9 +215,9 @@ static void machine_claim(const struct worker_options *o) {
     if (o->has_cpu && o->has_memory) return;
     if (o->share_of == 0) {
         if (!claim("machine"))
-            log_line(
-                NULL,
-                "another worker on this machine also offers all of its processors and memory: start both with --share (1/2 and 2/2), or with --cpu and --memory");
+            log_line(NULL,
+                     "another worker on this machine also offers all of its processors and memory: start both with "
+                     "--share (1/2 and 2/2), or with --cpu and --memory");
         return;
     }
     snprintf(name, sizeof name, "machine-%u-of-%u", o->share_at, o->share_of);

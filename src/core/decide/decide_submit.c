@@ -145,7 +145,8 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
         d->state->reserved_bytes + bytes + reserve > d->in->journal_free_bytes)
         return refuse(
             d, ERR_NO_SPACE,
-            "the disk is too full: %llu KiB are left for the journal, and %llu KiB of it are reserved for accepted jobs",
+            "the disk is too full: %llu KiB are left for the journal, and %llu KiB of it are reserved for accepted "
+            "jobs",
             (unsigned long long)d->in->journal_free_bytes >> 10, (unsigned long long)d->state->reserved_bytes >> 10);
     return ERR_OK;
 }

@@ -19,9 +19,9 @@ void authenticate_certificate(struct caller *c, const struct net_peer *peer) {
 static enum err check_way(const struct server *s, const struct session *n, bool is_job, struct why *why) {
     if (n->is_local) return ERR_OK;
     if (s->options.needs_tls && !n->is_tls)
-        return why_set(
-            why, ERR_FORBIDDEN,
-            "this server requires TLS: use tls://HOST:PORT. If a token was sent without TLS, treat it as compromised and revoke it");
+        return why_set(why, ERR_FORBIDDEN,
+                       "this server requires TLS: use tls://HOST:PORT. If a token was sent without TLS, treat it as "
+                       "compromised and revoke it");
     if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
         return why_set(why, ERR_UNAUTHENTICATED, "this server requires a client certificate: pass one with --tls-cert");
     return ERR_OK;
@@ -61,7 +61,8 @@ static enum err authenticate_caller(struct server *s, struct session *n, struct 
     if (is_ours && n->is_of_job)
         return why_set(
             why, ERR_UNAUTHENTICATED,
-            "the calling process belongs to a job, or has ended; a job has the rights of its own token: send it (REEVE_TOKEN)");
+            "the calling process belongs to a job, or has ended; a job has the rights of its own token: send it "
+            "(REEVE_TOKEN)");
     if (is_ours) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
         snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);

@@ -59,10 +59,10 @@ enum err history_writer_check(struct server *s, struct why *why) {
     if (s->world.history == NULL) return ERR_OK;
     s->world.history->ops->stats(s->world.history, &now);
     if (now.lsn <= engine_lsn(server_shard(s)->engine)) return ERR_OK;
-    return why_set(
-        why, ERR_CORRUPT,
-        "the journal ends at record %llu, but history/flows.db contains record %llu: part of the journal is missing. Restore the directory journal; to continue without it, move the directory history away",
-        (unsigned long long)engine_lsn(server_shard(s)->engine), (unsigned long long)now.lsn);
+    return why_set(why, ERR_CORRUPT,
+                   "the journal ends at record %llu, but history/flows.db contains record %llu: part of the journal is "
+                   "missing. Restore the directory journal; to continue without it, move the directory history away",
+                   (unsigned long long)engine_lsn(server_shard(s)->engine), (unsigned long long)now.lsn);
 }
 
 static void note_due(void *ctx, flow_id flow, uint64_t lsn) {

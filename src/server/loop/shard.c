@@ -197,7 +197,8 @@ const char *shard_clock_note(struct shard *h) {
     if (size_ms <= BATCH_CLOCK_APART_MS) return NULL;
     snprintf(
         h->clock_note, sizeof h->clock_note,
-        "this machine's clock is %lld s %s the journal's clock; if that lasts for a minute, the journal adopts the machine's time: check the clock of this machine",
+        "this machine's clock is %lld s %s the journal's clock; if that lasts for a minute, the journal adopts the "
+        "machine's time: check the clock of this machine",
         (long long)size_ms / 1000, apart_ms < 0 ? "behind" : "ahead of");
     return h->clock_note;
 }
@@ -213,10 +214,10 @@ static void tell_apart(struct shard *h) {
 static void tell_step(struct shard *h, int64_t step_ms) {
     const char *which = step_ms < 0 ? "ahead of" : "behind";
     long long seconds = (long long)(step_ms < 0 ? -step_ms : step_ms) / 1000;
-    server_log(
-        h->server, SERVER_WARN, "clock",
-        "the journal's clock was %lld s %s the machine's clock and has been corrected; flows recorded in the meantime keep their times",
-        seconds, which);
+    server_log(h->server, SERVER_WARN, "clock",
+               "the journal's clock was %lld s %s the machine's clock and has been corrected; flows recorded in the "
+               "meantime keep their times",
+               seconds, which);
     h->clock_steps++;
 }
 

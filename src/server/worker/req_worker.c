@@ -87,7 +87,8 @@ static enum err check_certified(const struct server *s, const struct session *n,
     if (len == 0 && s->options.certified >= SERVER_CERTIFIED_WORKERS && !n->is_local)
         return why_set(
             why, ERR_UNAUTHENTICATED,
-            "this server requires a certificate of workers: make one with `reeve cert worker NAME` and pass it with --tls-cert");
+            "this server requires a certificate of workers: make one with `reeve cert worker NAME` and pass it with "
+            "--tls-cert");
     if (len == 0 || (worker.len == len + 7 && memcmp(worker.ptr, name, len) == 0 && worker.ptr[len] == '-'))
         return ERR_OK;
     return why_set(
