@@ -399,7 +399,8 @@ static void tokens(void **state) {
 
 static void help_completion_and_manual(void **state) {
     (void)state;
-    assert_has(realcli_ok(r, "help", NULL).out, "exit codes:");
+    assert_has(realcli_ok(r, "help --all", NULL).out, "exit codes:");
+    assert_has(realcli_ok(r, "help", NULL).out, "reeve help --all");
     assert_has(realcli_ok(r, "help submit", NULL).out, "--dry-run");
     assert_has(realcli_ok(r, "help kv", NULL).out, "reeve kv incr");
     assert_has(realcli_ok(r, "logs --help", NULL).out, "-f, --follow");
