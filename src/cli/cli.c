@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api.h"
 #include "datadir.h"
-#include "json.h"
 #include "out.h"
 #include "spec_value.h"
 
@@ -280,9 +280,23 @@ static void give_back(struct cli *c) {
     c->host->client = c->client;
 }
 
+static enum err read_format(struct cli *c) {
+    static const char *const words[] = {"table", "wide", "json", "jsonl", "yaml", "name"};
+    const char *given = cli_flag(c, "format");
+    uint32_t i = 0;
+    c->format = c->host != NULL ? c->host->format : CLI_FORMAT_TABLE;
+    if (cli_flag(c, "json") != NULL) c->format = CLI_FORMAT_JSON;
+    while (given != NULL && i < sizeof words / sizeof *words && strcmp(words[i], given) != 0) i++;
+    if (given != NULL && i == sizeof words / sizeof *words)
+        return cli_refuse(c, ERR_INVALID, "--format: expected table, wide, json, jsonl, yaml or name, found `%s`",
+                          given);
+    if (given != NULL) c->format = (enum cli_format)i;
+    c->json = c->format > CLI_FORMAT_WIDE;
+    return ERR_OK;
+}
+
 static void look_at_terminal(struct cli *c) {
     const char *when = place_flag(c, "color");
-    c->json = cli_flag(c, "json") != NULL || (c->host != NULL && c->host->json);
     c->is_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
     c->colour = isatty(STDOUT_FILENO) && environment("NO_COLOR") == NULL;
     if (when != NULL) c->colour = strcmp(when, "always") == 0;
@@ -304,6 +318,7 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
         cli_help(c->verb, c->world->build);
         return ERR_OK;
     }
+    if (e == ERR_OK) e = read_format(c);
     if (e != ERR_OK) return e;
     look_at_terminal(c);
     e = check_file(c);
@@ -360,12 +375,7 @@ static void say_error(const struct cli *c, enum err e) {
     struct json j;
     buf_init(&out, 4096);
     json_init(&j, &out);
-    json_object(&j);
-    json_key(&j, "error");
-    json_str(&j, err_word(e));
-    json_key(&j, "message");
-    json_str(&j, text);
-    json_object_end(&j);
+    (void)api_error(&j, e, 0, slice_str(text), NULL, 0);
     fprintf(stderr, "%.*s\n", (int)out.len, (const char *)out.at);
     buf_fini(&out);
 }

@@ -48,6 +48,15 @@ struct cli_world {
 
 struct cli;
 
+enum cli_format { /* of -o; all behind CLI_FORMAT_WIDE are for programs */
+                  CLI_FORMAT_TABLE,
+                  CLI_FORMAT_WIDE, /* a table that is not cut to the terminal's width */
+                  CLI_FORMAT_JSON,
+                  CLI_FORMAT_JSONL,
+                  CLI_FORMAT_YAML,
+                  CLI_FORMAT_NAME,
+};
+
 struct cli_flag {
     const char *name;  /* "follow" */
     char letter;       /* 'f', or 0 */
@@ -82,7 +91,9 @@ struct cli {
         const char *value;
     } given[CLI_GIVEN_MAX];
     uint32_t given_count;
-    bool json, is_terminal, colour;
+    enum cli_format format;
+    bool json; /* the format is for programs */
+    bool is_terminal, colour;
     struct client client; /* connected, unless the verb is offline */
     struct arena arena;
     struct why *why;

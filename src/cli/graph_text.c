@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api_print.h"
 #include "lineout.h"
 
 #define ASKED_MAX 256u /* jobs asked about at a time */
@@ -91,7 +92,7 @@ static enum err load_jobs(struct graph_text *g, struct slice target) {
 static void note_parents(struct graph_text *g, const struct wire_job_view *v) {
     const struct wire_name *names = v->parents.at;
     uint32_t i = find(g, lineout_short_name(v->job));
-    if (g->prints_json) out_json(&wire_job_view_desc, v);
+    if (g->prints_json) api_print_line(g->c, &wire_job_view_desc, v);
     if (i == 0) return;
     struct graph_text_job *j = job_at(g, i - 1);
     j->parents = ARENA_ARRAY(&g->arena, uint32_t, v->parents.count + 1);

@@ -108,13 +108,6 @@ void out_object_end(struct out_object *o) {
     buf_fini(&o->buf);
 }
 
-void out_json(const struct tlv_desc *desc, const void *message) {
-    struct out_object o;
-    out_object_begin(&o);
-    tlv_json(desc, message, &o.json);
-    out_object_end(&o);
-}
-
 /* ---- words ---- */
 
 static const struct {

@@ -22,9 +22,7 @@ void out_cell(struct out_table *t, enum out_colour colour, const char *format, .
 void out_slice(struct out_table *t, enum out_colour colour, struct slice s);
 void out_table_end(struct out_table *t); /* prints it and forgets it */
 
-/* One JSON object with the fields of the message, and a line end. */
-void out_json(const struct tlv_desc *desc, const void *message);
-/* The same, with members before those of the message. */
+/* One JSON object and a line end, for what is no answer of the server (api_print.h). */
 struct out_object {
     struct buf buf;
     struct json json;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api_print.h"
 #include "tty.h"
 #include "verbs.h"
 
@@ -219,9 +220,7 @@ static void json_list(struct json *j, const char *name, const struct tlv_desc *d
     json_key(j, name);
     json_array(j);
     for (uint32_t i = 0; i < list.count; i++) {
-        json_object(j);
-        tlv_json(desc, (const uint8_t *)list.at + i * desc->size, j);
-        json_object_end(j);
+        api_print_put(j, desc, (const uint8_t *)list.at + i * desc->size);
     }
     json_array_end(j);
 }

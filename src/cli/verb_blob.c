@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "hex.h"
 #include "out.h"
 #include "verbs.h"
@@ -248,7 +249,7 @@ static void list_artifacts(struct cli *c, const struct wire_job_view *job) {
     char size[OUT_TIME_BYTES], hash[2 * DIGEST_BYTES + 1];
     if (!c->json) out_table_init(&t, c, 3, heads);
     for (uint32_t i = 0; i < job->artifacts.count; i++) {
-        if (c->json) out_json(&wire_kept_desc, &files[i]);
+        if (c->json) api_print_line(c, &wire_kept_desc, &files[i]);
         if (c->json || files[i].hash.len != DIGEST_BYTES) continue;
         hex_write(files[i].hash, hash);
         out_cell(&t, OUT_PLAIN, "%.*s", SLICE_FMT(files[i].name));
@@ -284,10 +285,12 @@ enum err verb_blob_ls(struct cli *c) {
     uint64_t most = 50;
     struct wire_blob_ls m = {0};
     struct out_table t;
+    struct api_print answer;
     char size[OUT_TIME_BYTES], hash[2 * DIGEST_BYTES + 1];
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
     out_table_init(&t, c, 2, heads);
+    api_print_begin(&answer, c, "/blobs");
     while (e == ERR_OK && most > 0) {
         struct client_frame f;
         m.most = most > 1000 ? 1000 : (uint32_t)most;
@@ -296,16 +299,17 @@ enum err verb_blob_ls(struct cli *c) {
         const struct wire_blob_list *page = f.message;
         const struct wire_blob_view *list = page->blobs.at;
         for (uint32_t i = 0; i < page->blobs.count; i++) {
-            if (c->json) out_json(&wire_blob_view_desc, &list[i]);
             if (c->json || list[i].hash.len != DIGEST_BYTES) continue;
             hex_write(list[i].hash, hash);
             out_cell(&t, OUT_PLAIN, "%s", hash);
             out_cell(&t, OUT_PLAIN, "%s", out_bytes(list[i].bytes, size));
         }
+        if (c->json) api_print_page(&answer, f.op, page);
         most -= page->blobs.count < most ? page->blobs.count : most;
         if (page->cursor.len == 0) break;
         m.cursor = page->cursor;
     }
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&t);
     else

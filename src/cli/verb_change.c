@@ -2,18 +2,23 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "hex.h"
 #include "out.h"
 #include "verbs.h"
+
+#define ACCEPTED_ROUTE "POST /flows/{flow}/pause" /* all routes that only accept something answer alike */
 
 /* ---- several things at once: each is told on its own, the first refusal makes the exit code ---- */
 
 static enum err say_results(struct cli *c, const struct wire_accepted *m, const char *done) {
     const struct wire_result *list = m->results.at;
     enum err worst = ERR_OK;
+    /* By HTTP one thing has a route of its own; several are answered as by the routes for many dead letters. */
+    if (c->json)
+        api_print_answer(c, m->results.count == 1 ? "POST /flows/{flow}/cancel" : "POST /dead/retry", WIRE_ACCEPTED, m);
     for (uint32_t i = 0; i < m->results.count; i++) {
         const struct wire_result *r = &list[i];
-        if (c->json) out_json(&wire_result_desc, r);
         if (r->code.len > 0 && worst == ERR_OK)
             worst = cli_refuse(c, client_err(r->code), "%.*s: %.*s", SLICE_FMT(r->target), SLICE_FMT(r->message));
         if (c->json) continue;
@@ -45,7 +50,7 @@ enum err verb_targets(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_accepted *got = f.message;
     if (got->results.count > 0) return say_results(c, got, changes[i].done);
-    if (c->json) out_json(&wire_accepted_desc, got);
+    if (c->json) api_print_answer(c, ACCEPTED_ROUTE, WIRE_ACCEPTED, got);
     for (int k = 0; k < c->arg_count && !c->json; k++) printf("%s %s\n", c->args[k], changes[i].done);
     return ERR_OK;
 }
@@ -57,7 +62,7 @@ static enum err say_done(struct cli *c, enum wire_op op, const void *message, co
     const struct wire_accepted *got = f.message;
     if (got->results.count > 0) return say_results(c, got, done);
     if (c->json)
-        out_json(&wire_accepted_desc, got);
+        api_print_answer(c, ACCEPTED_ROUTE, WIRE_ACCEPTED, got);
     else
         printf("%s %s%s\n", what, done, got->repeated ? " already" : "");
     return ERR_OK;
@@ -101,7 +106,7 @@ enum err verb_callback(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_callback_given *got = f.message;
     if (c->json)
-        out_json(&wire_callback_given_desc, got);
+        api_print_answer(c, "POST /jobs/{flow}/{job}/callback", WIRE_CALLBACK_GIVEN, got);
     else
         printf("%.*s\n", SLICE_FMT(got->token));
     if (!c->json && c->is_terminal && got->url.len > 0) fprintf(stderr, "POST %.*s\n", SLICE_FMT(got->url));
@@ -112,7 +117,8 @@ enum err verb_callback(struct cli *c) {
 
 typedef bool (*question_fn)(struct cli *c, const struct wire_question_view *v, void *ctx); /* true: that was it */
 
-static enum err each_question(struct cli *c, question_fn each, void *ctx) {
+/* `pages` gets each page as it came; NULL = nobody wants them. */
+static enum err each_question(struct cli *c, question_fn each, void *ctx, struct api_print *pages) {
     struct wire_list m = {.what = WIRE_LIST_QUESTIONS, .most = 1000};
     for (;;) {
         struct client_frame f;
@@ -122,6 +128,7 @@ static enum err each_question(struct cli *c, question_fn each, void *ctx) {
         const struct wire_question_view *list = page->questions.at;
         for (uint32_t i = 0; i < page->questions.count; i++)
             if (each(c, &list[i], ctx)) return ERR_OK;
+        if (pages != NULL) api_print_page(pages, f.op, page);
         if (page->cursor.len == 0) return ERR_OK;
         m.cursor = page->cursor;
     }
@@ -137,10 +144,7 @@ static bool list_one(struct cli *c, const struct wire_question_view *v, void *ct
     struct out_table *t = ctx;
     struct wire_run run;
     char age[OUT_TIME_BYTES];
-    if (c->json) {
-        out_json(&wire_question_view_desc, v);
-        return false;
-    }
+    if (c->json) return false;
     decode_run(c, v, &run);
     out_slice(t, OUT_BOLD, v->job);
     out_slice(t, OUT_YELLOW, v->gate);
@@ -154,8 +158,11 @@ static bool list_one(struct cli *c, const struct wire_question_view *v, void *ct
 static enum err list_questions(struct cli *c) {
     static const char *const heads[] = {"JOB", "WAITS FOR", "VOTES", "ROLE", "SINCE", "ASKS"};
     struct out_table t;
+    struct api_print answer;
     out_table_init(&t, c, 6, heads);
-    enum err e = each_question(c, list_one, &t);
+    api_print_begin(&answer, c, "/questions");
+    enum err e = each_question(c, list_one, &t, c->json ? &answer : NULL);
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&t);
     else
@@ -217,7 +224,7 @@ static enum err question_of(struct cli *c, struct wanted *w) {
     if (r->question == 0)
         return cli_refuse(c, ERR_STATE, "%s is not waiting for approval: %.*s", c->args[0], SLICE_FMT(r->text));
     w->question = r->question;
-    e = each_question(c, is_wanted, w);
+    e = each_question(c, is_wanted, w, NULL);
     if (e == ERR_OK && !w->found) e = cli_refuse(c, ERR_NOT_FOUND, "%s no longer waits for approval", c->args[0]);
     return e;
 }

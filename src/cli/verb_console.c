@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -35,7 +36,7 @@ enum err verb_console(struct cli *c) {
     char *url = arena_alloc(&c->arena, got->url.len + 1);
     if (got->url.len > 0) memcpy(url, got->url.ptr, got->url.len);
     if (c->json)
-        out_json(&wire_login_link_desc, got);
+        api_print_answer(c, "POST /session/link", WIRE_LOGIN_LINK, got);
     else
         printf("%s\n", url);
     fflush(stdout);

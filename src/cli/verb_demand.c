@@ -1,4 +1,5 @@
 /* verb_demand.c: what waits for a worker; once, or whenever it changes. */
+#include "api_print.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -42,7 +43,7 @@ static void show(struct cli *c, const struct wire_demands *m) {
     const struct wire_demand_row *rows = m->rows.at;
     struct out_table t;
     if (c->json) {
-        out_json(&wire_demands_desc, m);
+        api_print_answer(c, "/demand", WIRE_DEMANDS, m);
         return;
     }
     if (m->rows.count == 0) {

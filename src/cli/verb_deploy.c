@@ -283,20 +283,20 @@ static enum err tell(struct cli *c, const struct deploying *d, const struct wire
 
 enum err verb_deploy(struct cli *c) {
     struct wire_flow flow;
-    struct wire_submitted_flow got;
+    struct flow_sent sent;
     bool good = false;
     enum err e = is_flow_file(c->args[0]) ? flow_read(c, &flow) : program_read(c, &flow);
-    if (e == ERR_OK) e = flow_send(c, &flow, &got);
+    if (e == ERR_OK) e = flow_send(c, &flow, &sent);
     if (e != ERR_OK) return e;
     if (cli_flag(c, "detach") != NULL) {
         if (c->json)
-            out_json(&wire_submitted_flow_desc, &got);
+            flow_sent_print(c, &sent);
         else
-            printf("%.*s\n", SLICE_FMT(got.flow));
+            printf("%.*s\n", SLICE_FMT(sent.flow.flow));
         return ERR_OK;
     }
     struct deploying d = {.c = c,
-                          .flow = arena_slice(&c->arena, got.flow),
+                          .flow = arena_slice(&c->arena, sent.flow.flow),
                           .list = ARENA_ARRAY(&c->arena, struct deploy_progress, flow.part.jobs.count)};
     const struct wire_job *jobs = flow.part.jobs.at;
     for (uint32_t i = 0; i < flow.part.jobs.count; i++)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "api_print.h"
 #include "graph_text.h"
 #include "screen.h"
 #include "tty.h"
@@ -132,7 +133,7 @@ static enum err come_back(struct graph_watch *w) {
 
 static void tell(const struct graph_watch *w, const struct wire_event *event) {
     if (w->c->json) {
-        out_json(&wire_event_desc, event);
+        api_print_line(w->c, &wire_event_desc, event);
     } else if (!w->draws) {
         printf("%s ", out_state_sign(event->to));
         out_clean(stdout, event->target);

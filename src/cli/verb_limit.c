@@ -1,4 +1,5 @@
 /* verb_limit.c: what may run at once and how often: keys, rates and whole tenants; what is set, and what is taken. */
+#include "api_print.h"
 #include "out.h"
 #include "spec_value.h"
 #include "verbs.h"
@@ -45,7 +46,9 @@ enum err verb_limits(struct cli *c) {
     static const char *const heads[] = {"KIND", "NAME", "TENANT", "LIMIT", "NOW"};
     struct wire_page m = {0};
     struct out_table t;
+    struct api_print answer;
     uint32_t shown = 0;
+    api_print_begin(&answer, c, "/limits");
     for (bool more = true; more;) {
         struct client_frame f;
         enum err e = client_ask(&c->client, WIRE_LIMIT_LS, &m, &f, c->why);
@@ -53,14 +56,12 @@ enum err verb_limits(struct cli *c) {
         const struct wire_limit_list *page = f.message;
         const struct wire_limit_view *list = page->limits.at;
         if (!c->json && shown == 0 && page->limits.count > 0) out_table_init(&t, c, 5, heads);
-        for (uint32_t i = 0; i < page->limits.count; i++, shown++)
-            if (c->json)
-                out_json(&wire_limit_view_desc, &list[i]);
-            else
-                put_limit(&t, &list[i]);
+        for (uint32_t i = 0; i < page->limits.count && !c->json; i++, shown++) put_limit(&t, &list[i]);
         more = page->cursor.len > 0;
-        m.cursor = arena_slice(&c->arena, page->cursor);
+        if (c->json) api_print_page(&answer, f.op, page);
+        m.cursor = page->cursor;
     }
+    api_print_end(&answer);
     if (!c->json && shown > 0) out_table_end(&t);
     if (!c->json && shown == 0) printf("no limits are set\n");
     return ERR_OK;
@@ -81,7 +82,7 @@ static enum err send(struct cli *c, struct wire_limit *m) {
     m->tenant = cli_flag_text(c, "tenant");
     m->clear = cli_flag(c, "clear") != NULL;
     enum err e = client_ask(&c->client, WIRE_LIMIT, m, &f, c->why);
-    if (e == ERR_OK && c->json) out_json(&wire_accepted_desc, f.message);
+    if (e == ERR_OK && c->json) api_print_answer(c, "POST /limits", WIRE_ACCEPTED, f.message);
     return e;
 }
 

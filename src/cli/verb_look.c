@@ -1,6 +1,7 @@
 /* verb_look.c: lists, one thing, one reason, counters. */
 #include <stdio.h>
 
+#include "api_print.h"
 #include "foreign_states.h"
 #include "out.h"
 #include "reason.h"
@@ -49,10 +50,10 @@ static enum err check_states(struct cli *c) {
 
 /* ---- pages ---- */
 
-/* With --cursor the last line says where the next page begins: programs go on from there. */
+/* The cursor is in the object of --json. jsonl has no such place: --cursor asks for a last line with it. */
 static void tell_more(struct cli *c, struct slice cursor) {
     struct out_object o;
-    if (c->json && cli_flag(c, "cursor") != NULL) {
+    if (c->format == CLI_FORMAT_JSONL && cli_flag(c, "cursor") != NULL) {
         out_object_begin(&o);
         json_key(&o.json, "cursor");
         json_text(&o.json, cursor);
@@ -62,9 +63,42 @@ static void tell_more(struct cli *c, struct slice cursor) {
     }
 }
 
+/* A page of a list as it came, into rows of a table. */
 typedef void (*page_fn)(struct cli *c, struct out_table *t, const struct wire_listed *page);
 
-static enum err each_page(struct cli *c, struct wire_list *m, struct out_table *t, page_fn show) {
+/* The states as another system calls them (--dialect). */
+static void translate(struct cli *c, struct wire_listed *page) {
+    const char *whose = cli_flag(c, "dialect");
+    struct wire_flow_view *flows = ARENA_ARRAY(&c->client.arena, struct wire_flow_view, page->flows.count + 1);
+    struct wire_job_view *jobs = ARENA_ARRAY(&c->client.arena, struct wire_job_view, page->jobs.count + 1);
+    for (uint32_t i = 0; i < page->flows.count; i++) {
+        flows[i] = ((const struct wire_flow_view *)page->flows.at)[i];
+        foreign_states_flow(whose, &c->client.arena, &flows[i]);
+    }
+    for (uint32_t i = 0; i < page->jobs.count; i++) {
+        jobs[i] = ((const struct wire_job_view *)page->jobs.at)[i];
+        foreign_states_job(whose, &jobs[i]);
+    }
+    page->flows.at = flows;
+    page->jobs.at = jobs;
+}
+
+struct page_listing {
+    struct api_print answer; /* for programs */
+    struct out_table table;
+    page_fn show;
+};
+
+static void take_page(struct cli *c, struct page_listing *l, const struct wire_listed *page) {
+    struct wire_listed own = *page;
+    if (cli_flag(c, "dialect") != NULL && c->json) translate(c, &own);
+    if (c->json)
+        api_print_page(&l->answer, WIRE_LISTED, &own);
+    else
+        l->show(c, &l->table, page);
+}
+
+static enum err each_page(struct cli *c, struct wire_list *m, struct page_listing *l) {
     uint64_t most = LIMIT_STANDARD;
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
@@ -77,27 +111,34 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct out_table *
         if (e != ERR_OK) break;
         const struct wire_listed *page = f.message;
         uint32_t count = page->flows.count + page->jobs.count + page->questions.count + page->workers.count;
-        show(c, t, page);
+        most -= count < most ? count : most;
+        take_page(c, l, page);
         if (page->partial && !told)
             fprintf(stderr, "(the history is being rebuilt: older flows may still be missing)\n");
         told |= page->partial;
-        most -= count < most ? count : most;
         if (page->cursor.len == 0) return ERR_OK;
         m->cursor = arena_slice(&c->arena, page->cursor);
-        client_forget(&c->client);
+        if (!c->json || !api_print_keeps(&l->answer)) client_forget(&c->client);
     }
     if (e == ERR_OK) tell_more(c, m->cursor);
     return e;
 }
 
-static enum err list(struct cli *c, struct wire_list *m, uint32_t columns, const char *const *heads, page_fn show) {
-    struct out_table t;
-    out_table_init(&t, c, columns, heads);
-    enum err e = each_page(c, m, &t, show);
+/* `route` is what lists the same by HTTP. */
+static enum err list(struct cli *c, const char *route, struct wire_list *m, uint32_t columns, const char *const *heads,
+                     page_fn show) {
+    struct page_listing l = {.show = show};
+    api_print_begin(&l.answer, c, route);
+    out_table_init(&l.table, c, columns, heads);
+    enum err e = each_page(c, m, &l);
     if (e == ERR_OK && !c->json)
-        out_table_end(&t);
+        out_table_end(&l.table);
     else
-        vec_fini(&t.cells);
+        vec_fini(&l.table.cells);
+    if (e == ERR_OK)
+        api_print_end(&l.answer);
+    else
+        vec_fini(&l.answer.parts);
     return e;
 }
 
@@ -106,12 +147,6 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
     char age[OUT_TIME_BYTES], took[OUT_TIME_BYTES];
     for (uint32_t i = 0; i < page->flows.count; i++) {
         const struct wire_flow_view *v = &list[i];
-        if (c->json) {
-            struct wire_flow_view theirs = *v;
-            foreign_states_flow(cli_flag(c, "dialect"), &c->arena, &theirs);
-            out_json(&wire_flow_view_desc, &theirs);
-            continue;
-        }
         const struct wire_amount *states = v->states.at;
         uint64_t good = 0;
         for (uint32_t k = 0; k < v->states.count; k++)
@@ -146,12 +181,6 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
     char age[OUT_TIME_BYTES];
     for (uint32_t i = 0; i < page->jobs.count; i++) {
         const struct wire_job_view *v = &list[i];
-        if (c->json) {
-            struct wire_job_view theirs = *v;
-            foreign_states_job(cli_flag(c, "dialect"), &theirs);
-            out_json(&wire_job_view_desc, &theirs);
-            continue;
-        }
         out_slice(t, OUT_BOLD, v->job);
         bool is_upstream = cli_flag(c, "dialect") == NULL && is_upstream_failure(v);
         out_slice(t, is_upstream ? OUT_GREY : out_state_colour(v->state),
@@ -177,25 +206,21 @@ enum err verb_ls(struct cli *c) {
     if (e == ERR_OK) e = cli_flag_moment(c, "until", &m.until_ms);
     if (e == ERR_OK) e = cli_pairs(c, "label", &m.labels);
     if (e != ERR_OK) return e;
-    if (c->arg_count == 0) return list(c, &m, 6, heads, show_flows);
+    if (c->arg_count == 0) return list(c, "/flows", &m, 6, heads, show_flows);
     m.what = WIRE_LIST_JOBS;
     m.flow = slice_str(c->args[0]);
-    return list(c, &m, 6, job_heads, show_jobs);
+    return list(c, "/flows/{flow}/jobs", &m, 6, job_heads, show_jobs);
 }
 
 enum err verb_dead(struct cli *c) {
     struct wire_list m = {.what = WIRE_LIST_DEAD};
-    return list(c, &m, 6, job_heads, show_jobs);
+    return list(c, "/dead", &m, 6, job_heads, show_jobs);
 }
 
 static void show_workers(struct cli *c, struct out_table *t, const struct wire_listed *page) {
     const struct wire_worker_view *list = page->workers.at;
     for (uint32_t i = 0; i < page->workers.count; i++) {
         const struct wire_worker_view *v = &list[i];
-        if (c->json) {
-            out_json(&wire_worker_view_desc, v);
-            continue;
-        }
         struct buf caps;
         buf_init(&caps, 200);
         const struct wire_name *names = v->capabilities.at;
@@ -219,7 +244,7 @@ static void show_workers(struct cli *c, struct out_table *t, const struct wire_l
 enum err verb_workers(struct cli *c) {
     static const char *const heads[] = {"WORKER", "STATE", "POOL", "TENANT", "BUSY", "OFFERS", "BUILD"};
     struct wire_list m = {.what = WIRE_LIST_WORKERS};
-    return list(c, &m, 7, heads, show_workers);
+    return list(c, "/workers", &m, 7, heads, show_workers);
 }
 
 /* ---- one thing ---- */
@@ -385,17 +410,17 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
 /* A job is shown in full; of a flow the jobs follow, in as many frames as it takes. */
 enum err verb_show(struct cli *c) {
     struct client_frame f;
+    struct api_print answer;
     struct wire_get m = {.target = slice_str(c->args[0]), .details = true};
     bool is_job = strchr(c->args[0], '/') != NULL;
+    api_print_begin(&answer, c, is_job ? "/jobs/{flow}/{job}" : "/flows/{flow}");
     enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
     for (bool first = true; e == ERR_OK; first = false) {
         const struct wire_got *got = f.message;
         const struct wire_job_view *jobs = got->jobs.at;
         bool more = f.flags & FRAME_MORE;
-        if (c->json && is_job && got->jobs.count > 0) {
-            out_json(&wire_job_view_desc, &jobs[0]);
-        } else if (c->json) {
-            out_json(&wire_got_desc, got);
+        if (c->json) {
+            api_print_page(&answer, WIRE_GOT, got);
         } else if (is_job) {
             if (got->jobs.count > 0) show_job(c, &jobs[0]);
         } else {
@@ -405,6 +430,7 @@ enum err verb_show(struct cli *c) {
         if (!more) break;
         e = client_answer(&c->client, f.request, &f, c->why);
     }
+    api_print_end(&answer);
     return e;
 }
 
@@ -427,7 +453,7 @@ static enum err why_flow(struct cli *c, const struct wire_flow_view *flow) {
         e = client_ask(&c->client, WIRE_WHY, &why, &f, c->why);
         if (e != ERR_OK) break;
         if (c->json)
-            out_json(&wire_reason_desc, f.message);
+            api_print_line(c, &wire_reason_desc, f.message);
         else
             reason_text(f.message, text, sizeof text), out_say(stdout, "%s", text);
         shown++;
@@ -449,7 +475,7 @@ enum err verb_why(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_reason *r = f.message;
     if (c->json) {
-        out_json(&wire_reason_desc, r);
+        api_print_answer(c, "/jobs/{flow}/{job}/why", WIRE_REASON, r);
         return ERR_OK;
     }
     state_line(c, r->job, r->state, r->code);
@@ -474,19 +500,9 @@ enum err verb_stats(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_stats *s = f.message;
     const struct wire_amount *numbers = s->numbers.at;
-    struct out_object o;
-    if (c->json) out_object_begin(&o);
-    for (uint32_t i = 0; i < s->numbers.count; i++) {
-        if (!c->json) {
-            printf("%-28.*s %llu\n", SLICE_FMT(numbers[i].name), (unsigned long long)numbers[i].amount);
-            continue;
-        }
-        char name[256];
-        snprintf(name, sizeof name, "%.*s", SLICE_FMT(numbers[i].name));
-        json_key(&o.json, name);
-        json_u64(&o.json, numbers[i].amount);
-    }
-    if (c->json) out_object_end(&o);
+    if (c->json) api_print_answer(c, "/stats", WIRE_NUMBERS, s);
+    for (uint32_t i = 0; i < s->numbers.count && !c->json; i++)
+        printf("%-28.*s %llu\n", SLICE_FMT(numbers[i].name), (unsigned long long)numbers[i].amount);
     return ERR_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "reason.h"
 #include "spec_value.h"
@@ -236,7 +237,7 @@ static enum err finish(struct cli *c, struct slice job) {
     if (got->jobs.count == 0) return cli_refuse(c, ERR_UNKNOWN, "the server no longer knows the job");
     const struct wire_job_view *v = got->jobs.at;
     c->exit_code = exit_of(v);
-    if (c->json) out_json(&wire_job_view_desc, v);
+    if (c->json) api_print_line(c, &wire_job_view_desc, v);
     if (c->exit_code == 0 || c->json) return ERR_OK;
     bool is_relative = c->arg_count > 0 && c->args[0][0] != '/' && strchr(c->args[0], '/') != NULL;
     out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s%s", SLICE_FMT(job), SLICE_FMT(v->state),

@@ -1,6 +1,7 @@
 /* verb_schedule.c: flows that are made again and again. */
 #include <stdio.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "spec.h"
 #include "spec_value.h"
@@ -46,14 +47,14 @@ static void say_slots(struct cli *c, const struct wire_schedule_view *v, const c
 }
 
 /* The one of that name, with its next slots. */
-static enum err look(struct cli *c, struct slice name, uint32_t ahead, const struct wire_schedule_view **ret) {
+static enum err look(struct cli *c, struct slice name, uint32_t ahead, const struct wire_schedule_list **ret) {
     struct client_frame f;
     struct wire_schedule_ls m = {.name = name, .ahead = ahead, .most = 1};
     enum err e = client_ask(&c->client, WIRE_SCHEDULE_LS, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_schedule_list *got = f.message;
     if (got->schedules.count == 0) return cli_refuse(c, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(name));
-    *ret = got->schedules.at;
+    *ret = got;
     return ERR_OK;
 }
 
@@ -62,7 +63,7 @@ enum err verb_schedule_add(struct cli *c) {
     struct wire_flow flow;
     struct wire_schedule_set m;
     struct client_frame f;
-    const struct wire_schedule_view *v;
+    const struct wire_schedule_list *got;
     enum err e = verb_flow_file_read(c, c->args[0], false, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &schedule);
     if (e != ERR_OK) return e;
@@ -74,12 +75,13 @@ enum err verb_schedule_add(struct cli *c) {
     if (e != ERR_OK) return e;
     m.flow = flow;
     e = client_ask(&c->client, WIRE_SCHEDULE_SET, &m, &f, c->why);
-    if (e == ERR_OK) e = look(c, m.name, 3, &v);
+    if (e == ERR_OK) e = look(c, m.name, 3, &got);
     if (e != ERR_OK) return e;
     if (c->json) {
-        out_json(&wire_schedule_view_desc, v);
+        api_print_answer(c, "PUT /schedules/{name}", WIRE_ACCEPTED, f.message);
         return ERR_OK;
     }
+    const struct wire_schedule_view *v = got->schedules.at;
     out_say(stdout, "%.*s: %.*s%s", SLICE_FMT(v->name), SLICE_FMT(v->expression), v->paused ? " (paused)" : "");
     say_slots(c, v, "  ");
     return ERR_OK;
@@ -102,22 +104,22 @@ static void show(struct cli *c, struct out_table *t, const struct wire_schedule_
 enum err verb_schedule_ls(struct cli *c) {
     static const char *const heads[] = {"SCHEDULE", "WHEN", "NEXT", "STATE", "FIRED", "LEFT OUT", "LAST FLOW"};
     struct out_table t;
+    struct api_print answer;
     struct wire_schedule_ls m = {0};
     enum err e;
     out_table_init(&t, c, 7, heads);
+    api_print_begin(&answer, c, "/schedules");
     do {
         struct client_frame f;
         e = client_ask(&c->client, WIRE_SCHEDULE_LS, &m, &f, c->why);
         if (e != ERR_OK) break;
         const struct wire_schedule_list *page = f.message;
         const struct wire_schedule_view *list = page->schedules.at;
-        for (uint32_t i = 0; i < page->schedules.count; i++)
-            if (c->json)
-                out_json(&wire_schedule_view_desc, &list[i]);
-            else
-                show(c, &t, &list[i]);
-        m.cursor = arena_slice(&c->arena, page->cursor);
+        for (uint32_t i = 0; i < page->schedules.count && !c->json; i++) show(c, &t, &list[i]);
+        if (c->json) api_print_page(&answer, f.op, page);
+        m.cursor = page->cursor;
     } while (m.cursor.len > 0);
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&t);
     else
@@ -126,15 +128,15 @@ enum err verb_schedule_ls(struct cli *c) {
 }
 
 enum err verb_schedule_next(struct cli *c) {
-    const struct wire_schedule_view *v;
+    const struct wire_schedule_list *got;
     uint64_t count = 5;
     enum err e = cli_flag_number(c, "count", WIRE_AHEAD_MAX, &count);
-    if (e == ERR_OK) e = look(c, slice_str(c->args[0]), (uint32_t)count, &v);
+    if (e == ERR_OK) e = look(c, slice_str(c->args[0]), (uint32_t)count, &got);
     if (e != ERR_OK) return e;
     if (c->json)
-        out_json(&wire_schedule_view_desc, v);
+        api_print_answer(c, "/schedules", WIRE_SCHEDULE_LIST, got);
     else
-        say_slots(c, v, "");
+        say_slots(c, got->schedules.at, "");
     return ERR_OK;
 }
 
@@ -146,7 +148,7 @@ static enum err change(struct cli *c, struct wire_schedule_change *m, const char
     enum err e = client_ask(&c->client, WIRE_SCHEDULE_CHANGE, m, &f, c->why);
     if (e != ERR_OK) return e;
     if (c->json)
-        out_json(&wire_accepted_desc, f.message);
+        api_print_answer(c, "DELETE /schedules/{name}", WIRE_ACCEPTED, f.message);
     else
         printf("%s %s\n", c->args[0], said);
     return ERR_OK;

@@ -1,6 +1,7 @@
 /* verb_service.c: looking at services, and telling them what to do. */
 #include <stdio.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -8,7 +9,8 @@
 
 typedef bool (*each_fn)(void *ctx, const struct wire_service_view *v); /* false: that is enough */
 
-static enum err each_service(struct cli *c, each_fn each, void *ctx) {
+/* `pages` gets each page as it came; NULL = nobody wants them. */
+static enum err each_service(struct cli *c, each_fn each, void *ctx, struct api_print *pages) {
     struct wire_page m = {0};
     for (bool more = true; more;) {
         struct client_frame f;
@@ -19,7 +21,8 @@ static enum err each_service(struct cli *c, each_fn each, void *ctx) {
         more = page->cursor.len > 0;
         for (uint32_t i = 0; i < page->services.count; i++)
             if (!each(ctx, &list[i])) return ERR_OK;
-        m.cursor = arena_slice(&c->arena, page->cursor);
+        if (pages != NULL) api_print_page(pages, f.op, page);
+        m.cursor = page->cursor;
     }
     return ERR_OK;
 }
@@ -44,7 +47,7 @@ static bool look_at(void *ctx, const struct wire_service_view *v) {
 enum err service_look(struct cli *c, struct slice name, struct wire_service_view *ret) {
     struct looking l = {.name = name};
     client_forget(&c->client);
-    enum err e = each_service(c, look_at, &l);
+    enum err e = each_service(c, look_at, &l, NULL);
     if (e != ERR_OK) return e;
     if (l.count == 0) return cli_refuse(c, ERR_NOT_FOUND, "there is no service %.*s", SLICE_FMT(name));
     if (l.count > 1)
@@ -68,9 +71,9 @@ static enum out_colour colour_of(const struct wire_service_view *v) {
     return slice_eq(v->state, SLICE("running")) ? OUT_YELLOW : OUT_GREY;
 }
 
-void service_line(const struct cli *c, const struct wire_service_view *v) {
+void service_line(struct cli *c, const struct wire_service_view *v) {
     if (c->json) {
-        out_json(&wire_service_view_desc, v);
+        api_print_line(c, &wire_service_view_desc, v);
         return;
     }
     printf("%s", out_paint(c, OUT_BOLD));
@@ -90,10 +93,7 @@ struct service_listing {
 static bool list_one(void *ctx, const struct wire_service_view *v) {
     struct service_listing *l = ctx;
     char since[OUT_TIME_BYTES];
-    if (l->c->json) {
-        out_json(&wire_service_view_desc, v);
-        return true;
-    }
+    if (l->c->json) return true;
     out_slice(&l->t, OUT_BOLD, v->name);
     out_slice(&l->t, colour_of(v), state_of(v));
     out_cell(&l->t, OUT_PLAIN, "%s", out_age(l->c->world->clock->wall(l->c->world->clock).ms, v->since_ms, since));
@@ -136,9 +136,12 @@ static enum err show_one(struct cli *c) {
 enum err verb_services(struct cli *c) {
     static const char *const heads[] = {"SERVICE", "STATE", "SINCE", "PORT", "WORKER", "RESTARTS", "VERSION", "WHY"};
     struct service_listing l = {.c = c};
+    struct api_print answer;
     if (c->arg_count == 1) return show_one(c);
     out_table_init(&l.t, c, 8, heads);
-    enum err e = each_service(c, list_one, &l);
+    api_print_begin(&answer, c, "/services");
+    enum err e = each_service(c, list_one, &l, c->json ? &answer : NULL);
+    api_print_end(&answer);
     if (e == ERR_OK && !c->json)
         out_table_end(&l.t);
     else

@@ -1,26 +1,17 @@
 /* verb_store.c: the shared store of keys, and tokens. */
 #include <stdio.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "spec_value.h"
 #include "verbs.h"
 
-static enum err print_items(struct cli *c, const struct wire_kv_items *m, bool keys) {
+static void print_items(const struct wire_kv_items *m, bool keys) {
     const struct wire_kv_item *items = m->items.at;
     const struct wire_kv_key *members = m->members.at;
     for (uint32_t i = 0; i < m->items.count; i++) {
         const struct wire_kv_item *v = &items[i];
         bool is_text = slice_eq(v->kind, SLICE("text"));
-        if (c->json) {
-            struct out_object o; /* values as text: base64 would be of no use to people's programs */
-            struct wire_kv_item rest = *v;
-            rest.value = (struct slice){0};
-            out_object_begin(&o);
-            tlv_json(&wire_kv_item_desc, &rest, &o.json);
-            if (is_text) json_key(&o.json, "value"), json_text(&o.json, v->value);
-            out_object_end(&o);
-            continue;
-        }
         if (keys) out_clean(stdout, v->key), fputs("  ", stdout);
         if (is_text && keys)
             out_clean(stdout, v->value); /* a list is for people; `kv get` gives the bytes */
@@ -32,13 +23,8 @@ static enum err print_items(struct cli *c, const struct wire_kv_items *m, bool k
             printf("%lld", (long long)v->number);
         printf("\n");
     }
-    for (uint32_t i = 0; i < m->members.count; i++) {
-        if (c->json)
-            out_json(&wire_kv_key_desc, &members[i]);
-        else
-            fwrite(members[i].text.ptr, 1, members[i].text.len, stdout), printf("\n");
-    }
-    return ERR_OK;
+    for (uint32_t i = 0; i < m->members.count; i++)
+        fwrite(members[i].text.ptr, 1, members[i].text.len, stdout), printf("\n");
 }
 
 static struct tlv_list arg_keys(struct cli *c, int from) {
@@ -48,17 +34,24 @@ static struct tlv_list arg_keys(struct cli *c, int from) {
 }
 
 static enum err print_members(struct cli *c, struct wire_kv_get *m) {
+    struct api_print answer;
+    enum err e;
     m->members = true;
-    for (;;) {
+    api_print_begin(&answer, c, "/store");
+    do {
         struct client_frame f;
-        enum err e = client_ask(&c->client, WIRE_KV_GET, m, &f, c->why);
-        if (e != ERR_OK) return e;
+        e = client_ask(&c->client, WIRE_KV_GET, m, &f, c->why);
+        if (e != ERR_OK) break;
         const struct wire_kv_items *got = f.message;
         struct wire_kv_items only = {.members = got->members};
-        e = print_items(c, &only, false);
-        if (e != ERR_OK || got->after.len == 0) return e;
+        if (c->json)
+            api_print_page(&answer, f.op, got);
+        else
+            print_items(&only, false);
         m->after = got->after;
-    }
+    } while (m->after.len > 0);
+    api_print_end(&answer);
+    return e;
 }
 
 enum err verb_kv_get(struct cli *c) {
@@ -70,8 +63,11 @@ enum err verb_kv_get(struct cli *c) {
     const struct wire_kv_item *items = got->items.at;
     if (c->arg_count == 1 && got->items.count == 1 && slice_eq(items[0].kind, SLICE("set")))
         return print_members(c, &m);
-    e = print_items(c, got, c->arg_count > 1);
-    if (e == ERR_OK && got->items.count < (uint32_t)c->arg_count)
+    if (c->json)
+        api_print_answer(c, "/store", f.op, got);
+    else
+        print_items(got, c->arg_count > 1);
+    if (got->items.count < (uint32_t)c->arg_count)
         return cli_refuse(c, ERR_NOT_FOUND, c->arg_count == 1 ? "there is no key %s" : "some keys do not exist",
                           c->args[0]);
     return e;
@@ -79,21 +75,27 @@ enum err verb_kv_get(struct cli *c) {
 
 enum err verb_kv_ls(struct cli *c) {
     uint64_t most = 50;
+    struct api_print answer;
     struct wire_kv_get m = {.flow = cli_flag_text(c, "flow")};
     if (c->arg_count > 0) m.prefix = slice_str(c->args[0]);
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
+    api_print_begin(&answer, c, "/store");
     while (e == ERR_OK && most > 0) {
         struct client_frame f;
         m.most = most > 1000 ? 1000 : (uint32_t)most;
         e = client_ask(&c->client, WIRE_KV_GET, &m, &f, c->why);
-        if (e != ERR_OK) return e;
+        if (e != ERR_OK) break;
         const struct wire_kv_items *got = f.message;
-        e = print_items(c, got, true);
+        if (c->json)
+            api_print_page(&answer, f.op, got);
+        else
+            print_items(got, true);
         most -= got->items.count < most ? got->items.count : most;
         if (got->after.len == 0) break;
         m.after = got->after;
     }
+    api_print_end(&answer);
     return e;
 }
 
@@ -150,7 +152,7 @@ enum err verb_kv_change(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_kv_changed *got = f.message;
     if (c->json)
-        out_json(&wire_kv_changed_desc, got);
+        api_print_answer(c, "POST /store", WIRE_KV_CHANGED, got);
     else if (m.op == WIRE_KV_SET)
         printf("version %llu\n", (unsigned long long)got->version);
     else
@@ -175,7 +177,7 @@ enum err verb_kv_watch(struct cli *c) {
         if (f.op == WIRE_KV_EVENT && (v->key.len > 0 || v->gap)) {
             most--;
             if (c->json)
-                out_json(&wire_kv_event_desc, v);
+                api_print_line(c, &wire_kv_event_desc, v);
             else if (v->gap)
                 printf("(some changes were missed)\n");
             else
@@ -210,7 +212,7 @@ enum err verb_token_new(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_token_given *got = f.message;
     if (c->json)
-        out_json(&wire_token_given_desc, got);
+        api_print_answer(c, "POST /tokens", WIRE_TOKEN_GIVEN, got);
     else
         printf("%.*s\n", SLICE_FMT(got->token));
     if (!c->json && c->is_terminal) fprintf(stderr, "(id %.*s; the token is not shown again)\n", SLICE_FMT(got->id));
@@ -227,15 +229,15 @@ enum err verb_token_ls(struct cli *c) {
     if (e != ERR_OK) return e;
     const struct wire_token_list *got = f.message;
     const struct wire_token_view *list = got->tokens.at;
+    if (c->json) {
+        api_print_answer(c, "/tokens", f.op, got);
+        return ERR_OK;
+    }
     out_table_init(&t, c, 6, heads);
     for (uint32_t i = 0; i < got->tokens.count; i++) {
         const struct wire_token_view *v = &list[i];
         const struct wire_name *roles = v->roles.at;
         struct buf words;
-        if (c->json) {
-            out_json(&wire_token_view_desc, v);
-            continue;
-        }
         buf_init(&words, 256);
         for (uint32_t k = 0; k < v->roles.count; k++)
             buf_printf(&words, "%s%.*s", k ? "," : "", SLICE_FMT(roles[k].name));
@@ -247,10 +249,7 @@ enum err verb_token_ls(struct cli *c) {
         out_cell(&t, OUT_PLAIN, "%s", out_time(v->expires_ms, when));
         buf_fini(&words);
     }
-    if (!c->json)
-        out_table_end(&t);
-    else
-        vec_fini(&t.cells);
+    out_table_end(&t);
     return ERR_OK;
 }
 
@@ -266,7 +265,7 @@ enum err verb_token_revoke(struct cli *c) {
             return cli_refuse(c, client_err(list[i].code), "%.*s: %.*s", SLICE_FMT(list[i].target),
                               SLICE_FMT(list[i].message));
     if (c->json)
-        out_json(&wire_accepted_desc, got);
+        api_print_answer(c, got->results.count == 1 ? "DELETE /tokens/{id}" : "POST /dead/retry", WIRE_ACCEPTED, got);
     else
         printf("%d revoked\n", c->arg_count);
     return ERR_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "limit.h"
 #include "out.h"
 #include "spec.h"
@@ -246,16 +247,17 @@ static uint32_t part_end(const struct wire_jobs *all, uint32_t first) {
     return end;
 }
 
-static enum err send_part(struct cli *c, enum wire_op op, const void *message, struct wire_submitted_flow *ret) {
+/* Its answer is about one flow. */
+static enum err send_part(struct cli *c, enum wire_op op, const void *message, struct flow_sent *ret) {
     struct client_frame f;
     enum err e = client_ask(&c->client, op, message, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_submitted *m = f.message;
     if (f.op != WIRE_SUBMITTED || m->flows.count != 1)
         return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
-    *ret = *(const struct wire_submitted_flow *)m->flows.at;
-    if (ret->code.len == 0) return ERR_OK;
-    return cli_refuse(c, client_err(ret->code), "%.*s", SLICE_FMT(ret->message));
+    *ret = (struct flow_sent){m->lsn, *(const struct wire_submitted_flow *)m->flows.at};
+    if (ret->flow.code.len == 0) return ERR_OK;
+    return cli_refuse(c, client_err(ret->flow.code), "%.*s", SLICE_FMT(ret->flow.message));
 }
 
 /* A flow of which only a part came would wait for the rest for ever. */
@@ -268,35 +270,42 @@ static void call_off(struct cli *c, struct slice flow) {
 }
 
 /* Jobs from `first` on, for a flow that is there. */
-static enum err send_jobs(struct cli *c, struct slice flow, const struct wire_jobs *all, uint32_t first) {
+static enum err send_jobs(struct cli *c, struct slice flow, const struct wire_jobs *all, uint32_t first,
+                          struct flow_sent *ret) {
     enum err e = ERR_OK;
     while (e == ERR_OK && first < all->jobs.count) {
-        struct wire_submitted_flow added;
         uint32_t end = part_end(all, first);
         struct wire_add_jobs add = {.flow = flow, .part = part_of(c, all, first, end)};
-        e = send_part(c, WIRE_ADD_JOBS, &add, &added);
+        e = send_part(c, WIRE_ADD_JOBS, &add, ret);
         first = end;
     }
     return e;
 }
 
-enum err flow_send(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret) {
+enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent *ret) {
+    struct flow_sent added;
     uint32_t end = part_end(&flow->part, 0);
     struct wire_flow first = *flow;
     struct wire_submit m = {{&first, 1}};
     first.part = part_of(c, &flow->part, 0, end);
     enum err e = send_part(c, WIRE_SUBMIT, &m, ret);
-    if (e != ERR_OK || ret->repeated) return e;
-    ret->flow = arena_slice(&c->arena, ret->flow);
-    e = send_jobs(c, ret->flow, &flow->part, end);
-    if (e != ERR_OK) call_off(c, ret->flow);
-    ret->job_count = flow->part.jobs.count;
+    if (e != ERR_OK || ret->flow.repeated) return e;
+    ret->flow.flow = arena_slice(&c->arena, ret->flow.flow);
+    e = send_jobs(c, ret->flow.flow, &flow->part, end, &added);
+    if (e != ERR_OK) call_off(c, ret->flow.flow);
+    ret->flow.job_count = flow->part.jobs.count;
     return e;
+}
+
+void flow_sent_print(struct cli *c, const struct flow_sent *sent) {
+    struct wire_submitted_flow flow = sent->flow;
+    struct wire_submitted m = {.lsn = sent->lsn, .flows = {&flow, 1}};
+    api_print_answer(c, "POST /flows", WIRE_SUBMITTED, &m);
 }
 
 enum err verb_submit(struct cli *c) {
     struct wire_flow flow;
-    struct wire_submitted_flow got;
+    struct flow_sent sent;
     bool dry = c->client.fd < 0;
     struct spec_schedule schedule;
     enum err e = verb_flow_file_read(c, c->args[0], dry, &flow, &schedule);
@@ -306,18 +315,19 @@ enum err verb_submit(struct cli *c) {
         dry_print(c, &flow);
         return ERR_OK;
     }
-    e = flow_send(c, &flow, &got);
+    e = flow_send(c, &flow, &sent);
     if (e != ERR_OK) return e;
+    const struct wire_submitted_flow *got = &sent.flow;
     if (c->json)
-        out_json(&wire_submitted_flow_desc, &got);
+        flow_sent_print(c, &sent);
     else if (c->is_terminal)
-        printf("%.*s  %s%u job%s\n", SLICE_FMT(got.flow), got.repeated ? "as before, " : "", got.job_count,
-               got.job_count == 1 ? "" : "s");
+        printf("%.*s  %s%u job%s\n", SLICE_FMT(got->flow), got->repeated ? "as before, " : "", got->job_count,
+               got->job_count == 1 ? "" : "s");
     else
-        printf("%.*s\n", SLICE_FMT(got.flow));
+        printf("%.*s\n", SLICE_FMT(got->flow));
     if (cli_flag(c, "wait") == NULL) return ERR_OK;
     fflush(stdout);
-    struct wire_name name = {arena_slice(&c->arena, got.flow)};
+    struct wire_name name = {arena_slice(&c->arena, got->flow)};
     bool bad = false;
     e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
     if (e == ERR_OK && bad) c->exit_code = EXIT_ENDED_BADLY;
@@ -341,12 +351,13 @@ enum err verb_add(struct cli *c) {
     struct slice flow = slice_str(c->args[0]);
     enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
     if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], false, true, &file, &ignored);
-    if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0);
+    struct flow_sent sent = {.flow = {.flow = flow}};
+    if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0, &sent);
     if (e != ERR_OK) return e;
-    struct wire_submitted_flow got = {.flow = flow, .job_count = file.part.jobs.count};
+    uint32_t count = file.part.jobs.count;
     if (c->json)
-        out_json(&wire_submitted_flow_desc, &got);
+        flow_sent_print(c, &sent);
     else
-        printf("%u job%s added to %.*s\n", got.job_count, got.job_count == 1 ? "" : "s", SLICE_FMT(flow));
+        printf("%u job%s added to %.*s\n", count, count == 1 ? "" : "s", SLICE_FMT(flow));
     return ERR_OK;
 }

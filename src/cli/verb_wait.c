@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api_print.h"
 #include "out.h"
 #include "reason.h"
 #include "verbs.h"
@@ -96,7 +97,7 @@ static void say_over(struct waiting *w, const struct wire_job_view *v) {
     if (!good) w->any_bad = true;
     if (!good && w->bad_count < w->targets.count) w->bad_ones[w->bad_count++] = arena_slice(&w->c->arena, v->job);
     if (w->c->json) {
-        out_json(&wire_job_view_desc, v);
+        api_print_line(w->c, &wire_job_view_desc, v);
         return;
     }
     wipe(w);

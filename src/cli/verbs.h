@@ -25,7 +25,7 @@ enum err verb_limits(struct cli *c);
 enum err verb_limit_key(struct cli *c);
 enum err verb_limit_rate(struct cli *c);
 enum err verb_limit_tenant(struct cli *c); /* verb_demand.c */
-enum err verb_events(struct cli *c); /* verb_events.c */
+enum err verb_events(struct cli *c);       /* verb_events.c */
 /* top.c, shell.c */
 enum err verb_top(struct cli *c);
 enum err verb_shell(struct cli *c);
@@ -68,9 +68,14 @@ enum err verb_service_set(struct cli *c); /* stop, start, restart, undeploy */
 
 /* The service of that name, or of the only one that begins so; valid until client_forget. */
 CHECKED enum err service_look(struct cli *c, struct slice name, struct wire_service_view *ret);
-void service_line(const struct cli *c, const struct wire_service_view *v); /* how it is, on standard output */
+void service_line(struct cli *c, const struct wire_service_view *v); /* how it is, on standard output */
+struct flow_sent {
+    uint64_t lsn;
+    struct wire_submitted_flow flow;
+};
 /* Sends a flow, in parts if it is large. */
-CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct wire_submitted_flow *ret);
+CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent *ret);
+void flow_sent_print(struct cli *c, const struct flow_sent *sent); /* for programs */
 
 /* Reads a flow file with its parameters from the flags, and its schedule; sends the files that it names as blobs,
  * unless `dry`. */

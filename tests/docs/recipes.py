@@ -252,7 +252,7 @@ def a_page_of_the_console(lab, tree):
 
 def a_rule_of_placement(lab, tree):
     flow = submit(lab, json.dumps({"jobs": {"j%d" % i: {"sleep": "300ms"} for i in range(4)}}))
-    jobs = [json.loads(line) for line in lab.cli("ls", flow, "--json").splitlines()]
+    jobs = [json.loads(line) for line in lab.cli("ls", flow, "-o", "jsonl").splitlines()]
     where = [job["worker"].rsplit("-", 1)[0] for job in jobs]
     assert where == ["usual"] * 4, where
 
@@ -260,7 +260,7 @@ def a_rule_of_placement(lab, tree):
 def a_metric(lab, tree):
     with socket.create_connection(("127.0.0.1", lab.titan), timeout=SECONDS):
         lab.until(lambda: b"\nreeve_titan_connections 1\n" in lab.get("/metrics")[1], "it is not counted")
-    assert json.loads(lab.cli("stats", "--json"))["titan_connections"] in (0, 1)
+    assert json.loads(lab.cli("stats", "--json"))["numbers"]["titan_connections"] in (0, 1)
 
 
 def a_verb(lab, tree):

@@ -146,7 +146,7 @@ static void bad_files_are_told_where(void **state) {
     realcli_refused(r, "submit /no/such.yaml", 5, "No such file");
     struct ran ran = realcli_run(r, "submit - --json", NULL, "jobs: [a]");
     assert_int_equal(ran.exit_code, 2);
-    assert_has(ran.err, "{\"error\":\"invalid\",\"message\":\"stdin:1:7: ");
+    assert_has(ran.err, "{\"code\":\"invalid\",\"message\":\"stdin:1:7: ");
 }
 
 static void an_empty_file_is_told_so(void **state) {
@@ -385,7 +385,7 @@ static void tokens(void **state) {
     setenv("REEVE_TOKEN", "wrong", 1);
     assert_int_equal(realcli_run(r, "ls --server %s", address, NULL).exit_code, 4);
     unsetenv("REEVE_TOKEN");
-    struct ran listed = realcli_ok(r, "token ls --json", NULL);
+    struct ran listed = realcli_ok(r, "token ls -o jsonl", NULL);
     const char *bob = strstr(listed.out, "\"name\":\"bob\"");
     assert_non_null(bob);
     while (bob > listed.out && bob[-1] != '\n') bob--;

@@ -31,7 +31,7 @@ static int teardown(void **state) {
 /* What the server knows of the worker whose id begins so, when it has come. */
 static const char *offer_of(const char *name) {
     char args[128];
-    snprintf(args, sizeof args, "workers --json --data $D | grep '\"%s-'", name);
+    snprintf(args, sizeof args, "workers -o jsonl --data $D | grep '\"%s-'", name);
     for (int ms = 0; realshell_run(&shell, "", args) != 0; ms += 50) {
         if (ms > WAIT_MS) fail_msg("%s does not come", name);
         (void)poll(NULL, 0, 50);

@@ -293,7 +293,7 @@ def case_a_dag_runs():
 
 
 def flows():
-    return [json.loads(line) for line in reeve("ls", "--label", "dialect=titan", "--json").splitlines()]
+    return [json.loads(line) for line in reeve("ls", "--label", "dialect=titan", "-o", "jsonl").splitlines()]
 
 
 def case_it_is_a_flow():

@@ -83,7 +83,7 @@ def waiting(**how):
 
 def asked():
     """What waits for a person: FLOW/JOB and the number of its question."""
-    views = [json.loads(line) for line in reeve("approve", "--json").splitlines()]
+    views = [json.loads(line) for line in reeve("approve", "-o", "jsonl").splitlines()]
     return {view["job"]: view["question"] for view in views}
 
 

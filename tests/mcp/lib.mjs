@@ -55,7 +55,7 @@ export async function call(client, name, args = {}, options = {}) {
 /** A token with these roles. */
 export async function tokenOf(reeve, name, ...roles) {
   const [given] = await reeve.json("token", "new", name, ...roles.flatMap((role) => ["--role", role]));
-  return Buffer.from(given.token, "base64").toString(); // bytes, for --json
+  return given.token;
 }
 
 /** One POST to /mcp, as bytes and headers are given. */

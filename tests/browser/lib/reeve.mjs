@@ -1,5 +1,5 @@
 // A real `reeve up` in a directory of its own, and the command line beside it: what a page did is checked by what
-// `reeve … --json` says, never by the page alone.
+// `reeve … -o jsonl` says, never by the page alone.
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -86,9 +86,9 @@ export class Reeve {
     });
   }
 
-  /** Its objects, one per line of `--json`. */
+  /** Its objects, one per line of `-o jsonl`. */
   async json(...args) {
-    const text = await this.cli(...args, "--json");
+    const text = await this.cli(...args, "-o", "jsonl");
     return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   }
 
