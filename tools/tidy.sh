@@ -83,6 +83,10 @@ FILENAME ~ /^(src|sim|tests\/lib)\// && code ~ /^((static|const|typedef) )*(stru
     else if (!(name in is_doubled) && index(home[name], FILENAME ":") != 1)
         offence("name", name " is defined at " home[name] ", too")
 }
+# Each line of help stands alone: what it is about comes first, and a default is written "(default: 30s)".
+is_product && /unless said/ { offence("wording", "write (default: X), not \"unless said\"") }
+FILENAME ~ /^src\/(cli\/verbs\.c|program\/(settings\.h|[a-z]+_options\.c)|spec\/spec_keys\.c|limits\/limit\.h)$/ &&
+    /"(and|of|that|it) [^"]*"/ { offence("wording", "a line of help that begins with and, of, that or it") }
 is_test { forbid("sleep", "sleep usleep nanosleep clock_nanosleep") }
 # A function starts with a line that ends in ") {" at the outermost level and ends with "}" in the first column.
 (is_product || FILENAME ~ /^sim\//) && !is_test {
@@ -112,12 +116,13 @@ declare -A meaning=(
     [memory]="memory is taken in base and os only"
     [library]="no library gets the pointer of a slice, which may be NULL"
     [sleep]="no test sleeps"
+    [wording]="lines of help stand alone, and defaults are written as such"
     [name]="no two files define a struct, union or enum of the same name"
 )
 
 number=0
 failed=0
-for rule in opening width tabs trailing file function unfinished include guard banned memory library sleep name; do
+for rule in opening width tabs trailing file function unfinished include guard banned memory library sleep wording name; do
     number=$((number + 1))
     offences=$(awk -F '\t' -v rule="$rule" '$1 == rule { print "#   " $2 }' <<<"$found")
     if [[ -z $offences ]]; then

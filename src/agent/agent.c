@@ -170,7 +170,7 @@ mono_time agent_next(struct agent *a) {
 void agent_drain(struct agent *a) {
     if (a->is_draining) return;
     a->is_draining = true;
-    agent_log(a, "draining: nothing new is taken, %u held", agent_held(a));
+    agent_log(a, "draining: no new jobs, %u running", agent_held(a));
     connection_drain(a);
 }
 

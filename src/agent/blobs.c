@@ -66,7 +66,7 @@ enum err blobs_check(const struct wire_assignment *order, const struct wire_run 
     const struct wire_take *takes = run->inputs.at;
     for (uint32_t i = 0; i < run->inputs.count; i++)
         if (artifact_of(order, &takes[i]) == NULL)
-            return why_set(why, ERR_NOT_FOUND, "its input %.*s is not there: %.*s left no artifact %.*s",
+            return why_set(why, ERR_NOT_FOUND, "its input %.*s is missing: %.*s has no artifact %.*s",
                            SLICE_FMT(takes[i].path), SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].name));
     return ERR_OK;
 }
@@ -149,7 +149,8 @@ bool blobs_gather(struct agent *a, struct attempt *t, const struct wire_run *run
         snprintf(pattern, sizeof pattern, "work/%.*s", SLICE_FMT(list[k].path));
         a->w.space->ops->match(a->w.space, t->space, pattern, gather_one, &g);
         if (g.count > 0 || list[k].optional) continue;
-        (void)why_set(why, ERR_NOT_FOUND, "it left no file %.*s, which is to be kept", SLICE_FMT(list[k].path));
+        (void)why_set(why, ERR_NOT_FOUND, "its artifact %.*s is missing: the job wrote no such file",
+                      SLICE_FMT(list[k].path));
         return false;
     }
     return true;

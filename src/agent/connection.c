@@ -62,7 +62,7 @@ static void fall(struct agent *a, const char *why) {
     buf_clear(&a->connection.in);
     buf_clear(&a->out);
     if (was_up || a->connection.failures == 1)
-        agent_log(a, "disconnected: %s; the next try is in %lld ms", why, (long long)pause);
+        agent_log(a, "disconnected: %s; reconnecting in %lld ms", why, (long long)pause);
     worker_proto_again(a);
     run_spool_all(a);
 }
@@ -100,7 +100,7 @@ static void hear_welcome(struct agent *a, const struct frame *f) {
     if (wire_take(f, &a->arena, &w, &why) != ERR_OK) {
         connection_lost(a, why.text);
     } else if (!worker_proto_epoch(a, w.epoch)) {
-        connection_lost(a, "the server is an earlier one than we have seen");
+        connection_lost(a, "the server is older than one this worker already talked to");
     } else {
         step(a, CONNECTION_ATTACHING);
         if (!slice_eq(w.build, slice_str(a->o.build)))
@@ -120,7 +120,7 @@ static void hear_attached(struct agent *a, const struct frame *f) {
         return;
     }
     if (!worker_proto_epoch(a, w.epoch)) {
-        connection_lost(a, "the server is an earlier one than we have seen");
+        connection_lost(a, "the server is older than one this worker already talked to");
         return;
     }
     a->connection.state = CONNECTION_UP;

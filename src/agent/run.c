@@ -354,7 +354,7 @@ static void prepare(struct agent *a, struct attempt *t, const struct wire_assign
     enum err e = job_setup_check(&w->run, &why);
     if (e == ERR_OK) e = blobs_check(order, &w->run, &why);
     if (e == ERR_OK && order->gpus > a->o.gpus)
-        e = why_set(&why, ERR_INVALID, "it needs %u GPUs, and this worker has %u", order->gpus, a->o.gpus);
+        e = why_set(&why, ERR_INVALID, "it needs %u GPUs, but this worker has %u", order->gpus, a->o.gpus);
     attempts_name_space(t);
     if (e == ERR_OK) e = a->w.space->ops->make(a->w.space, t->space, &why);
     t->has_space = e == ERR_OK;

@@ -277,7 +277,7 @@ void worker_proto_hear(struct agent *a, const struct frame *f) {
     if (info == NULL) return; /* a newer server says something that we may ignore */
     void *message = arena_alloc(&a->arena, info->desc->size);
     if (wire_take(f, &a->arena, message, &why) != ERR_OK) {
-        agent_log(a, "a message makes no sense: %s", why.text);
+        agent_log(a, "invalid message from the server: %s", why.text);
         connection_lost(a, why.text);
         return;
     }

@@ -14,24 +14,24 @@
 /*     name                 word              meaning                                  http exit retry */
 #define ERR_TABLE(X)                                                                                   \
     X(ERR_OK,               "ok",              "done",                                  200, 0, false) \
-    X(ERR_INVALID,          "invalid",         "the request does not make sense",       400, 2, false) \
-    X(ERR_UNKNOWN_NAME,     "unknown_name",    "a name refers to nothing",              400, 2, false) \
+    X(ERR_INVALID,          "invalid",         "invalid request",       400, 2, false) \
+    X(ERR_UNKNOWN_NAME,     "unknown_name",    "unknown name",              400, 2, false) \
     X(ERR_DUPLICATE_NAME,   "duplicate_name",  "a name is used twice",                  400, 2, false) \
-    X(ERR_CYCLE,            "cycle",           "the graph runs in a circle",            400, 2, false) \
-    X(ERR_LIMIT,            "limit",           "a limit was hit",                       422, 2, false) \
-    X(ERR_UNSUPPORTED,      "unsupported",     "this version does not know that",       400, 2, false) \
-    X(ERR_UNAUTHENTICATED,  "unauthenticated", "nobody vouches for the caller",         401, 4, false) \
-    X(ERR_FORBIDDEN,        "forbidden",       "the caller may not do that",            403, 4, false) \
-    X(ERR_NOT_FOUND,        "not_found",       "there is no such thing",                404, 5, false) \
-    X(ERR_CONFLICT,         "conflict",        "it contradicts what is recorded",       409, 6, false) \
-    X(ERR_STATE,            "wrong_state",     "not possible in its present state",     409, 6, false) \
-    X(ERR_STALE,            "stale",           "the message is of an earlier time",     409, 6, false) \
-    X(ERR_BUSY,             "busy",            "too much at once, try again",           429, 7, true)  \
-    X(ERR_NO_SPACE,         "no_space",        "the disk has no room for it",           507, 7, true)  \
+    X(ERR_CYCLE,            "cycle",           "dependency cycle",            400, 2, false) \
+    X(ERR_LIMIT,            "limit",           "a limit was exceeded",                       422, 2, false) \
+    X(ERR_UNSUPPORTED,      "unsupported",     "not supported by this version",       400, 2, false) \
+    X(ERR_UNAUTHENTICATED,  "unauthenticated", "not authenticated",         401, 4, false) \
+    X(ERR_FORBIDDEN,        "forbidden",       "not allowed",            403, 4, false) \
+    X(ERR_NOT_FOUND,        "not_found",       "not found",                404, 5, false) \
+    X(ERR_CONFLICT,         "conflict",        "conflicts with what is recorded",       409, 6, false) \
+    X(ERR_STATE,            "wrong_state",     "not possible in the current state",     409, 6, false) \
+    X(ERR_STALE,            "stale",           "the message is out of date",     409, 6, false) \
+    X(ERR_BUSY,             "busy",            "overloaded, try again",           429, 7, true)  \
+    X(ERR_NO_SPACE,         "no_space",        "the disk is full",           507, 7, true)  \
     X(ERR_FENCED,           "fenced",          "another owner has taken over",          503, 8, true)  \
     X(ERR_UNKNOWN,          "unknown",         "it may or may not have happened",       503, 8, true)  \
-    X(ERR_IO,               "io",              "the machine refused a read or write",   500, 9, false) \
-    X(ERR_CORRUPT,          "corrupt",         "stored bytes are damaged",              500, 9, false)
+    X(ERR_IO,               "io",              "I/O error",   500, 9, false) \
+    X(ERR_CORRUPT,          "corrupt",         "stored data is damaged",              500, 9, false)
 
 enum err {
 #define X(name, word, meaning, http, exit_code, retry) name,

@@ -66,7 +66,7 @@ static void help(void) {
         "what the machine could do at best (floor); ratio 1 is as good as that. What is lost when it is killed, W12,\n"
         "is no number: a test asks for none.\n\n"
         "  --data DIR   on which disk: a directory is made in DIR and removed again; TMPDIR, else /var/tmp\n"
-        "  --rounds N   floor and measurement in turn, N times; the middle one counts; 5 unless said\n"
+        "  --rounds N   rounds of floor and measurement; the median counts (default: 5)\n"
         "  --quick      a hundredth of the size, one round: whether it works, not how fast it is\n"
         "  --list       the workloads with their settings; nothing is measured\n"
         "  --json       one object per line: workload, value, unit, rounds, min, max, floor, ratio, syncs,\n"
@@ -77,7 +77,7 @@ static enum err rounds_parse(struct bench *b, const char *value, struct why *why
     char *end = NULL;
     unsigned long v = strtoul(value, &end, 10);
     if (*value == 0 || *end != 0 || v < 1 || v > BENCH_ROUNDS_MAX)
-        return why_set(why, ERR_INVALID, "--rounds: a number from 1 to %u is expected, not %s", BENCH_ROUNDS_MAX,
+        return why_set(why, ERR_INVALID, "--rounds: expected a number from 1 to %u, found `%s`", BENCH_ROUNDS_MAX,
                        value);
     b->rounds = (uint32_t)v;
     return ERR_OK;

@@ -133,13 +133,13 @@ static void help(void) {
         "chosen moments, while clients submit flows, put blobs and set keys. After each kill all that was\n"
         "acknowledged is looked for and compared to the last byte; in the end it is counted how often each job ran,\n"
         "and which flows do not end. Exit 0: nothing was lost, nothing ran twice, nothing hangs.\n\n"
-        "  --rounds N   how often; 50 unless said\n"
+        "  --rounds N   number of kills (default: 50)\n"
         "  --power-cut  most kills also take what was not synced from the disks, all of it or any part; before, the\n"
         "               disk is slow in most rounds, and in some it fails (needs powercut.so and powercut beside this\n"
         "               program, as in build/release)\n"
         "  --lie        with a power cut: syncs are answered and not done: losses must be found, a test of the test\n"
-        "  --seed N     for moments, victims and contents; drawn and told unless said\n"
-        "  --patience S a flow hangs when in the end none ends for so many seconds; 60 unless said\n"
+        "  --seed N     seed for moments, victims and contents (default: random, printed)\n"
+        "  --patience S seconds without a finished flow after which the rest counts as hanging (default: 60)\n"
         "  --data DIR   on which disk: a directory is made in DIR and removed again; TMPDIR, else /var/tmp\n"
         "  --json       the result as one object\n");
 }
@@ -149,7 +149,7 @@ static enum err number_parse(const char *flag, const char *value, uint64_t most,
     errno = 0;
     unsigned long long v = strtoull(value, &end, 10);
     if (value[0] < '0' || value[0] > '9' || *end != 0 || errno != 0 || v < 1 || v > most)
-        return why_set(why, ERR_INVALID, "%s: a number from 1 to %llu is expected, not %s", flag,
+        return why_set(why, ERR_INVALID, "%s: expected a number from 1 to %llu, found `%s`", flag,
                        (unsigned long long)most, value);
     *ret = v;
     return ERR_OK;

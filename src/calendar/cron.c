@@ -18,8 +18,8 @@ static const struct field_desc {
     const char *const *names; /* of values from `min` */
     uint32_t name_count;
 } fields[FIELD_COUNT] = {
-    {"seconds", 0, 59, NULL, 0},       {"minutes", 0, 59, NULL, 0},        {"hours", 0, 23, NULL, 0},
-    {"days of month", 1, 31, NULL, 0}, {"months", 1, 12, month_names, 12}, {"weekdays", 0, 6, weekday_names, 7},
+    {"second", 0, 59, NULL, 0},       {"minute", 0, 59, NULL, 0},        {"hour", 0, 23, NULL, 0},
+    {"day of month", 1, 31, NULL, 0}, {"month", 1, 12, month_names, 12}, {"weekday", 0, 6, weekday_names, 7},
 };
 
 static const struct {
@@ -75,18 +75,18 @@ static enum err read_value(const struct field_desc *f, struct slice text, uint32
     uint32_t value;
     bool is_sunday = f == &fields[FIELD_WEEKDAY];
     if (!read_number(text, &value) || value < f->min || value > f->max + (is_sunday ? 1 : 0))
-        return why_set(why, ERR_INVALID, "`%.*s` is none of the %s: they go from %u to %u", SLICE_FMT(text), f->what,
-                       f->min, f->max);
+        return why_set(why, ERR_INVALID, "%s `%.*s` is out of range (%u-%u)", f->what, SLICE_FMT(text), f->min, f->max);
     *ret = is_sunday ? value % 7 : value;
     return ERR_OK;
 }
 
 static enum err read_step(const struct field_desc *f, struct slice text, uint32_t *ret, struct why *why) {
     if (!read_number(text, ret) || *ret == 0)
-        return why_set(why, ERR_INVALID, "`/%.*s` in the %s: a step is a number above 0", SLICE_FMT(text), f->what);
+        return why_set(why, ERR_INVALID, "`/%.*s` in the %s field: a step is a number above 0", SLICE_FMT(text),
+                       f->what);
     if (*ret > f->max)
-        return why_set(why, ERR_INVALID, "`/%u` in the %s would only ever match the first: they go from %u to %u", *ret,
-                       f->what, f->min, f->max);
+        return why_set(why, ERR_INVALID, "`/%u` in the %s field is larger than its range (%u-%u)", *ret, f->what,
+                       f->min, f->max);
     return ERR_OK;
 }
 
@@ -167,7 +167,7 @@ static uint32_t split(struct slice text, struct slice ret[FIELD_COUNT + 1]) {
 static enum err read_nickname(struct slice word, struct cron *ret, struct why *why) {
     for (size_t i = 0; i < sizeof nicknames / sizeof *nicknames; i++)
         if (is_word(word, nicknames[i].word)) return cron_read(slice_str(nicknames[i].means), ret, why);
-    return why_set(why, ERR_INVALID, "`%.*s` is not known: @hourly @daily @weekly @monthly @yearly are",
+    return why_set(why, ERR_INVALID, "unknown `%.*s`; expected @hourly, @daily, @weekly, @monthly or @yearly",
                    SLICE_FMT(word));
 }
 
@@ -178,7 +178,7 @@ enum err cron_read(struct slice text, struct cron *ret, struct why *why) {
     if (count != FIELD_COUNT && count != FIELD_COUNT - 1)
         return why_set(
             why, ERR_INVALID,
-            "five fields are needed (minute hour day month weekday), or six with the seconds first; this has %s%u",
+            "a cron pattern has five fields (minute hour day month weekday), or six with the second first; found %s%u",
             count > FIELD_COUNT ? "more than " : "", count > FIELD_COUNT ? FIELD_COUNT : count);
     struct cron c = {0};
     uint64_t bits[FIELD_COUNT] = {1}; /* second 0 */

@@ -47,9 +47,10 @@ static enum err read_every(struct slice text, int64_t *ret, struct why *why) {
         i++;
     }
     if (sum == 0)
-        return why_set(why, ERR_INVALID, "`every %.*s`: a time such as 30s, 15m, 1h30m, 1d or 1w is needed",
+        return why_set(why, ERR_INVALID, "every: expected a duration like 30s, 15m, 1h30m, 1d or 1w, found `%.*s`",
                        SLICE_FMT(text));
-    if (sum > EVERY_MAX) return why_set(why, ERR_LIMIT, "`every %.*s`: at most 366 days", SLICE_FMT(text));
+    if (sum > EVERY_MAX)
+        return why_set(why, ERR_LIMIT, "every: expected at most 366 days, found `%.*s`", SLICE_FMT(text));
     *ret = sum;
     return ERR_OK;
 }
@@ -57,7 +58,8 @@ static enum err read_every(struct slice text, int64_t *ret, struct why *why) {
 static enum err read_moment(const char *part, struct slice text, bool may_be_local, int64_t *ret, bool *ret_is_utc,
                             struct why *why) {
     if (!civil_read(text, ret, ret_is_utc))
-        return why_set(why, ERR_INVALID, "`%s %.*s`: a time such as 2026-12-24T18:00 is needed", part, SLICE_FMT(text));
+        return why_set(why, ERR_INVALID, "%s: expected a time like 2026-12-24T18:00, found `%.*s`", part,
+                       SLICE_FMT(text));
     if (!*ret_is_utc && !may_be_local)
         return why_set(why, ERR_INVALID, "`%s %.*s`: it needs its offset: a Z for UTC, or +01:00", part,
                        SLICE_FMT(text));
@@ -115,7 +117,7 @@ static enum err read_detail(struct slice word, struct slice value, struct recur 
         return why_set(why, ERR_INVALID, "`fold %.*s`: first%s", SLICE_FMT(value),
                        r->kind == RECUR_AT ? " or last" : ", last or both");
     }
-    return why_set(why, ERR_INVALID, "`%.*s` is not known here: %s", SLICE_FMT(word),
+    return why_set(why, ERR_INVALID, "unexpected `%.*s`: %s", SLICE_FMT(word),
                    r->kind == RECUR_EVERY ? "an interval takes `from`" : "zone, gap and fold are");
 }
 

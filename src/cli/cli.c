@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "datadir.h"
 #include "out.h"
 #include "spec_value.h"
 
@@ -49,7 +51,7 @@ enum err cli_flag_number(const struct cli *c, const char *name, uint64_t most, u
     int64_t v = 0;
     if (value == NULL) return ERR_OK;
     if (!spec_number(slice_str(value), &v) || v < 0 || (uint64_t)v > most)
-        return why_set(c->why, ERR_INVALID, "--%s: expected a number up to %llu, found `%s`", name,
+        return why_set(c->why, ERR_INVALID, "--%s: expected a number from 0 to %llu, found `%s`", name,
                        (unsigned long long)most, value);
     *ret = (uint64_t)v;
     return ERR_OK;
@@ -167,7 +169,7 @@ static enum err flag_parse(struct cli *c, int argc, char **argv, int *i) {
     if (f->value == NULL && equals != NULL) return cli_refuse(c, ERR_INVALID, "--%s takes no value", f->name);
     if (f->value != NULL) {
         value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-        if (value == NULL) return cli_refuse(c, ERR_INVALID, "--%s: %s is missing", f->name, f->value);
+        if (value == NULL) return cli_refuse(c, ERR_INVALID, "--%s needs a value: --%s %s", f->name, f->name, f->value);
     }
     if (c->given_count == CLI_GIVEN_MAX) return cli_refuse(c, ERR_LIMIT, "too many flags");
     c->given[c->given_count].flag = f;
@@ -195,8 +197,8 @@ static enum err args_parse(struct cli *c, int argc, char **argv) {
     if (c->arg_count < c->verb->args_least)
         return cli_refuse(c, ERR_INVALID, "expected %s; see `reeve help %s`", c->verb->args, c->verb->words);
     if (c->verb->args_most != 255 && c->arg_count > c->verb->args_most)
-        return cli_refuse(c, ERR_INVALID, "`%s` is one argument too many; see `reeve help %s`",
-                          c->args[c->verb->args_most], c->verb->words);
+        return cli_refuse(c, ERR_INVALID, "unexpected argument `%s`; see `reeve help %s`", c->args[c->verb->args_most],
+                          c->verb->words);
     return ERR_OK;
 }
 
@@ -231,13 +233,14 @@ enum err cli_connect(struct cli *c) {
     /* A directory that was named on the command line beats a server of the environment. */
     if (where.server == NULL && where.data == NULL) where.server = environment("REEVE_SERVER");
     if (where.data == NULL) where.data = environment("REEVE_DATA");
-    if (where.data == NULL) where.data = ".reeve";
+    char found[PATH_MAX];
+    if (where.data == NULL) where.data = datadir_near(found, sizeof found) ? found : ".reeve";
     return client_open(&c->client, &where, c->why);
 }
 
 bool cli_is_back(struct cli *c, enum err e, const volatile sig_atomic_t *stop) {
     if (e == ERR_OK || !c->client.is_lost) return false;
-    if (!c->json) fprintf(stderr, "reeve %s: the server is gone; waiting for it to come back\n", c->verb->words);
+    if (!c->json) fprintf(stderr, "reeve %s: connection lost; waiting for the server\n", c->verb->words);
     int64_t until_ms = c->world->clock->mono(c->world->clock).ms + CLIENT_PATIENCE_MS;
     client_close(&c->client);
     do {
@@ -299,6 +302,16 @@ static void look_at_terminal(struct cli *c) {
     if (when != NULL) c->colour = strcmp(when, "always") == 0;
 }
 
+/* A file that is not there is told before a server that is not. */
+static enum err check_file(struct cli *c) {
+    const char *file = strstr(c->verb->args, "FILE");
+    bool is_first = file == c->verb->args;
+    if (file == NULL || c->arg_count == 0) return ERR_OK;
+    const char *path = c->args[is_first ? 0 : c->arg_count - 1];
+    if (strcmp(path, "-") == 0 || access(path, F_OK) == 0) return ERR_OK;
+    return cli_refuse(c, ERR_NOT_FOUND, "%s: %s", path, strerrordesc_np(errno));
+}
+
 static enum err verb_run(struct cli *c, int argc, char **argv) {
     enum err e = args_parse(c, argc, argv);
     if (cli_flag(c, "help") != NULL) {
@@ -308,6 +321,8 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     if (e == ERR_OK) e = read_format(c);
     if (e != ERR_OK) return e;
     look_at_terminal(c);
+    e = check_file(c);
+    if (e != ERR_OK) return e;
     bool needs_server = !c->verb->offline && cli_flag(c, "dry-run") == NULL;
     bool borrows = needs_server && c->host != NULL && !names_a_place(c);
     if (needs_server) e = borrows ? borrow(c) : cli_connect(c);
@@ -321,10 +336,39 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     return e;
 }
 
+/* What to do about an error that the server tells in the same words to everybody. */
+static const struct {
+    const char *begins, *hint;
+} hints[] = {
+    {"there is no flow ", "`reeve ls` lists flows"},
+    {"there is no schedule ", "`reeve schedule ls` lists schedules"},
+    {"there is no service ", "`reeve services` lists services"},
+    {"there is no worker ", "`reeve workers` lists workers"},
+};
+
+/* A message about a job that is not there names its flow: "flow f1a has no job x". */
+static const char *hint_job(const char *text, char *ret, size_t size) {
+    size_t len = strncmp(text, "flow ", 5) == 0 ? strcspn(text + 5, " ") : 0;
+    if (len == 0 || strncmp(text + 5 + len, " has no job ", 12) != 0) return NULL;
+    snprintf(ret, size, "`reeve ls %.*s` lists its jobs", (int)len, text + 5);
+    return ret;
+}
+
+static const char *hint_for(const char *text) {
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+        size_t len = strlen(hints[i].begins);
+        /* Only when the name ends the sentence: what says more says what to do, too. */
+        if (strncmp(text, hints[i].begins, len) == 0 && strchr(text + len, ' ') == NULL) return hints[i].hint;
+    }
+    return NULL;
+}
+
 static void say_error(const struct cli *c, enum err e) {
-    const char *text = c->why->text[0] != 0 ? c->why->text : err_meaning(e);
+    const char *text = c->why->text[0] != 0 ? c->why->text : err_meaning(e), *hint = hint_for(text);
+    char of_job[128];
+    if (hint == NULL) hint = hint_job(text, of_job, sizeof of_job);
     if (!c->json) {
-        out_say(stderr, "reeve %s: %s", c->verb->words, text);
+        out_say(stderr, "reeve %s: %s%s%s", c->verb->words, text, hint != NULL ? "; " : "", hint != NULL ? hint : "");
         return;
     }
     struct buf out;
@@ -336,13 +380,28 @@ static void say_error(const struct cli *c, enum err e) {
     buf_fini(&out);
 }
 
+/* `schedule` alone: what may follow it. */
+static bool names_group(const char *word) {
+    size_t len = strlen(word);
+    const char *before = "";
+    for (uint32_t i = 0; i < cli_verb_count; i++) {
+        if (strncmp(cli_verbs[i].words, word, len) != 0 || cli_verbs[i].words[len] != ' ') continue;
+        if (*before == 0) fprintf(stderr, "reeve: `%s` is the beginning of several verbs: ", word);
+        fprintf(stderr, "%s%s", before, cli_verbs[i].words + len + 1);
+        before = ", ";
+    }
+    if (*before != 0) fprintf(stderr, "; see `reeve help %s`\n", word);
+    return *before != 0;
+}
+
 static int unknown_verb(int argc, char **argv) {
+    if (argc > 0 && names_group(argv[0])) return err_exit_code(ERR_INVALID);
     for (uint32_t i = 0; argc > 0 && i < cli_verb_count; i++)
         if (spec_is_near(slice_str(argv[0]), slice_str(cli_verbs[i].words))) {
             fprintf(stderr, "reeve: there is no verb `%s`; did you mean `%s`?\n", argv[0], cli_verbs[i].words);
             return err_exit_code(ERR_INVALID);
         }
-    if (argc > 0) fprintf(stderr, "reeve: there is no verb `%s`; `reeve help` lists them\n", argv[0]);
+    if (argc > 0) fprintf(stderr, "reeve: there is no verb `%s`; `reeve help --all` lists them\n", argv[0]);
     return err_exit_code(ERR_INVALID);
 }
 
@@ -371,7 +430,7 @@ int cli_run(const struct cli_world *world, struct cli *host, int argc, char **ar
     else if (world->outside[verb->outside] != NULL)
         e = world->outside[verb->outside](left, rest, &why);
     else
-        why_set(&why, e, "this program was built without it");
+        why_set(&why, e, "not supported by this build");
     if (fflush(stdout) != 0 && e == ERR_OK) e = why_set(&why, ERR_IO, "output: %s", strerrordesc_np(errno));
     if (e != ERR_OK) say_error(&c, e);
     arena_fini(&c.arena);
@@ -382,6 +441,11 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
     if (argc <= 1 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cli_help(NULL, world->build);
         return argc <= 1 ? err_exit_code(ERR_INVALID) : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("reeve %s%s%s%s\n", world->build, world->commit[0] != 0 ? " (commit " : "", world->commit,
+               world->commit[0] != 0 ? ")" : "");
+        return 0;
     }
     return cli_run(world, NULL, argc - 1, argv + 1);
 }

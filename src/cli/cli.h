@@ -39,6 +39,7 @@ enum cli_outside {
 
 struct cli_world {
     const char *build;
+    const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
     const struct secure_ops *secure;                                                 /* NULL = without TLS */

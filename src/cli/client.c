@@ -72,6 +72,13 @@ static int dial_tcp(const char *address) {
     return fd;
 }
 
+/* What was named is HOST:PORT; a URL of the console, or a host alone, is a common mistake. */
+static bool is_address(const char *address) {
+    const char *colon = strrchr(address, ':');
+    return strstr(address, "://") == NULL && colon != NULL && colon[1] != 0 &&
+           colon[1 + strspn(colon + 1, "0123456789")] == 0;
+}
+
 /* What follows "tls:" or "tls://"; NULL: it is another kind of address. */
 static const char *after_tls(const char *address) {
     if (strncmp(address, "tls:", 4) != 0) return NULL;
@@ -90,10 +97,18 @@ static enum err connect_any(struct client *c, const struct client_place *w, char
     if (w->token != NULL) snprintf(token, CLIENT_TEXT_MAX, "%s", w->token);
     if (w->server != NULL) {
         snprintf(c->address, sizeof c->address, "%s", w->server);
+        const char *tls = after_tls(c->address);
+        if (strncmp(c->address, "unix:", 5) != 0 && !is_address(tls != NULL ? tls : c->address))
+            return why_set(why, ERR_INVALID,
+                           "invalid server address %s: expected HOST:PORT, or tls://HOST:PORT for a server with TLS",
+                           c->address);
+        errno = 0;
         c->fd = dial(c->address);
+        if (c->fd < 0)
+            return why_set(why, ERR_UNKNOWN, "cannot connect to %s: %s; is the server running there?", c->address,
+                           errno != 0 ? strerrordesc_np(errno) : "unknown host");
         if (w->token == NULL) datadir_token(w->data, "admin.token", c->address, token, CLIENT_TEXT_MAX);
-        if (c->fd >= 0) return ERR_OK;
-        return why_set(why, ERR_UNKNOWN, "nobody answers at %s: is the server running there?", c->address);
+        return ERR_OK;
     }
     snprintf(c->address, sizeof c->address, "unix:%s/reeve.sock", w->data);
     c->fd = dial(c->address);
@@ -101,7 +116,7 @@ static enum err connect_any(struct client *c, const struct client_place *w, char
     if (w->token == NULL && !datadir_line(w->data, "admin.token", token, CLIENT_TEXT_MAX)) token[0] = 0;
     if (c->fd >= 0) return ERR_OK;
     return why_set(why, ERR_UNKNOWN,
-                   "no server runs on %s: start one with `reeve up`, or say where it is with --data or REEVE_SERVER",
+                   "no server is running on %s: start one with `reeve up`, or name another with --data or --server",
                    w->data);
 }
 
@@ -130,8 +145,7 @@ static enum err say_hello(struct client *c, const struct client_place *w, const 
     if (strncmp(c->address, "unix:", 5) == 0 && w->token == NULL) m.token = (struct slice){0}; /* the kernel vouches */
     enum err e = client_ask(c, WIRE_HELLO, &m, &f, why);
     if (e != ERR_OK) return e;
-    if (f.op != WIRE_WELCOME)
-        return why_set(why, ERR_UNSUPPORTED, "%s answers, but not as a reeve server would", c->address);
+    if (f.op != WIRE_WELCOME) return why_set(why, ERR_UNSUPPORTED, "%s is not a reeve server", c->address);
     const struct wire_welcome *welcome = f.message;
     c->frame_bytes_max = welcome->frame_bytes_max != 0 ? welcome->frame_bytes_max : 16u << 20;
     c->server_wire = welcome->version;
@@ -177,7 +191,7 @@ void client_forget(struct client *c) {
 /* ---- frames ---- */
 
 static enum err gone(const struct client *c, struct why *why) {
-    return why_set(why, ERR_UNKNOWN, "the server at %s is gone: what was asked last may or may not have happened",
+    return why_set(why, ERR_UNKNOWN, "connection to %s lost: the last request may or may not have been executed",
                    c->address);
 }
 
@@ -199,8 +213,7 @@ enum err client_send(struct client *c, enum wire_op op, const void *message, uin
     buf_init(&out, FRAME_BYTES_MAX);
     wire_put(&out, op, 0, ++c->request_last, message);
     if (out.full || out.len - FRAME_HEADER_BYTES > c->frame_bytes_max)
-        e = why_set(why, ERR_LIMIT, "the request is larger than the server takes at once (%u bytes)",
-                    c->frame_bytes_max);
+        e = why_set(why, ERR_LIMIT, "the request is larger than the server accepts (%u bytes)", c->frame_bytes_max);
     if (e == ERR_OK) e = send_all(c, buf_slice(&out), why);
     buf_fini(&out);
     c->is_lost |= e == ERR_UNKNOWN;
@@ -213,7 +226,7 @@ enum err client_send(struct client *c, enum wire_op op, const void *message, uin
 static enum err read_secure(struct client *c, int wait_ms, bool *ret_some, struct why *why) {
     size_t got = 0;
     uint8_t *at = buf_space(&c->in, READ_BYTES);
-    if (at == NULL) return why_set(why, ERR_LIMIT, "an answer larger than this program holds");
+    if (at == NULL) return why_set(why, ERR_LIMIT, "the answer is too large");
     enum err e = c->secure_ops->receive(c->secure, at, READ_BYTES, wait_ms, &got, why);
     buf_cut(&c->in, c->in.len - READ_BYTES + got);
     *ret_some = got > 0;
@@ -228,7 +241,7 @@ static enum err read_more(struct client *c, int wait_ms, bool *ret_some, struct 
     int n = poll(&p, 1, wait_ms);
     if (n == 0 || (n < 0 && errno == EINTR)) return ERR_OK;
     uint8_t *at = buf_space(&c->in, READ_BYTES);
-    if (at == NULL) return why_set(why, ERR_LIMIT, "an answer larger than this program holds");
+    if (at == NULL) return why_set(why, ERR_LIMIT, "the answer is too large");
     ssize_t got = recv(c->fd, at, READ_BYTES, 0);
     buf_cut(&c->in, c->in.len - READ_BYTES + (got > 0 ? (size_t)got : 0));
     if (got < 0 && errno == EINTR) return ERR_OK;
@@ -243,7 +256,7 @@ static enum err take(struct client *c, struct client_frame *ret, struct why *why
     size_t need = 0;
     *ret = (struct client_frame){0};
     enum err e = frame_take(&in, FRAME_BYTES_MAX, &f, &need, why);
-    if (e != ERR_OK) return why_wrap(why, e, "%s does not speak as a reeve server", c->address);
+    if (e != ERR_OK) return why_wrap(why, e, "%s is not a reeve server", c->address);
     if (need > 0) return ERR_OK;
     c->used = c->in.len - in.len;
     if (wire_info(f.opcode) == NULL) return why_set(why, ERR_UNSUPPORTED, "the server is newer than this program");

@@ -1,13 +1,16 @@
 /* datadir.c: see datadir.h. */
 #include "datadir.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PATH_BYTES_MAX 4096u
 #define ADDRESS_BYTES_MAX 512u
+#define FOLDERS_MAX 64u /* levels that are searched upwards */
 
 bool datadir_line(const char *data, const char *name, char *ret, size_t size) {
     char path[PATH_BYTES_MAX];
@@ -18,6 +21,21 @@ bool datadir_line(const char *data, const char *name, char *ret, size_t size) {
     (void)fclose(f);
     if (got) ret[strcspn(ret, "\r\n")] = 0;
     return got && ret[0] != 0;
+}
+
+/* In a parent folder only a directory of our own counts: what others put into /tmp is not ours to talk to. */
+bool datadir_near(char *ret, size_t size) {
+    struct stat st;
+    size_t len = 0;
+    (void)snprintf(ret, size, ".reeve");
+    if (stat(ret, &st) == 0) return S_ISDIR(st.st_mode);
+    for (uint32_t level = 0; level < FOLDERS_MAX; level++) {
+        len += (size_t)snprintf(ret + len, size - len, "../");
+        if (len + sizeof ".reeve" > size) return false;
+        memcpy(ret + len, ".reeve", sizeof ".reeve");
+        if (stat(ret, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid()) return true;
+    }
+    return false;
 }
 
 /* ---- addresses ---- */

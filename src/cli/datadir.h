@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The data directory of this folder, or of the nearest one above it that has one. False: there is none. */
+bool datadir_near(char *ret, size_t size);
 /* The first line of a file of the directory. False: there is none. */
 bool datadir_line(const char *data, const char *name, char *ret, size_t size);
 /* True: the server of this directory listens at this address: host:port, tls://host:port or unix:/path. The names of

@@ -97,8 +97,7 @@ static void source_wants(struct follower *w, uint32_t i) {
 static enum err source_add(struct follower *w, uint32_t job, uint32_t attempt) {
     struct followed_job *j = job_at(w, job);
     if (w->sources.count == FOLLOW_ATTEMPTS_MAX)
-        return cli_refuse(w->c, ERR_LIMIT, "more than %u attempts are too many for one view: say which with --job",
-                          FOLLOW_ATTEMPTS_MAX);
+        return cli_refuse(w->c, ERR_LIMIT, "more than %u attempts: choose some with --job", FOLLOW_ATTEMPTS_MAX);
     struct source *s = vec_push(&w->sources);
     *s = (struct source){.job = job, .attempt = attempt, .before = j->source_last};
     lineout_init(&s->parts);
@@ -335,7 +334,7 @@ static void nap(int ms) {
 static enum err come_back(struct follower *w) {
     enum err e = ERR_UNKNOWN;
     fflush(stdout);
-    if (!w->c->json) fprintf(stderr, "reeve: the server is away; waiting for it\n");
+    if (!w->c->json) fprintf(stderr, "reeve: connection lost; waiting for the server\n");
     client_close(&w->c->client);
     for (int waited = 0; e == ERR_UNKNOWN && waited < AWAY_MS_MAX; waited += AGAIN_MS) {
         nap(AGAIN_MS);
@@ -389,6 +388,11 @@ enum err follow_target(struct cli *c, const struct follow_what *what) {
     map_init(&w.by_request);
     heap_init(&w.next_lines, NULL, NULL);
     enum err e = run(&w);
+    if (e == ERR_OK && what->jobs.count > 0 && w.jobs.count == 0) {
+        const struct wire_name *first = what->jobs.at;
+        e = cli_refuse(c, ERR_NOT_FOUND, "no job of flow %.*s matches %.*s; `reeve ls %.*s` lists its jobs",
+                       SLICE_FMT(what->target), SLICE_FMT(first->name), SLICE_FMT(what->target));
+    }
     for (uint32_t i = 0; i < w.sources.count; i++) {
         struct source *s = source_at(&w, i);
         lineout_fini(&s->parts);

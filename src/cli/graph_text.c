@@ -46,7 +46,7 @@ static enum err note_job(struct graph_text *g, const struct wire_job_view *v) {
     uint32_t i = find(g, name);
     if (i == 0) {
         if (g->jobs.count == GRAPH_JOBS_MAX)
-            return cli_refuse(g->c, ERR_LIMIT, "a flow of more than %u jobs is no picture: see `reeve ls`",
+            return cli_refuse(g->c, ERR_LIMIT, "the flow has more than %u jobs, too many to draw: use `reeve ls`",
                               GRAPH_JOBS_MAX);
         struct graph_text_job *j = vec_push(&g->jobs);
         j->name = arena_slice(&g->arena, name);

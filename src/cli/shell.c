@@ -123,7 +123,7 @@ static int run_words(struct shell *s, char **words, int count) {
     int verb_words = 0;
     const struct cli_verb *verb = cli_verb_find(count, words, &verb_words);
     if (verb != NULL && strcmp(verb->words, "shell") == 0) {
-        fprintf(stderr, "reeve shell: you are in it; Ctrl-D leaves it\n");
+        fprintf(stderr, "reeve shell: already in the shell; Ctrl-D leaves it\n");
         return err_exit_code(ERR_INVALID);
     }
     catch_interrupts();
@@ -288,7 +288,7 @@ static void converse(struct shell *s) {
     history_find(s);
     history_load(s);
     catch_interrupts();
-    fprintf(stderr, "Verbs as on the command line; Tab completes, `help` lists them, Ctrl-D ends.\n");
+    fprintf(stderr, "Type verbs as on the command line. Tab completes, `help` lists verbs, Ctrl-D leaves.\n");
     while (!s->is_over && type_line(s)) {
         char line[EDIT_BYTES_MAX + 1];
         snprintf(line, sizeof line, "%s", s->edit.text);

@@ -291,7 +291,7 @@ enum err verb_top(struct cli *c) {
     if (is_once)
         e = once(&t);
     else if (!tty_open(TTY_FULL))
-        e = cli_refuse(c, ERR_INVALID, "this is no terminal: --once prints one frame, --json the same for programs");
+        e = cli_refuse(c, ERR_INVALID, "standard output is not a terminal: use --once for one frame, or --json");
     else
         e = loop(&t);
     tty_close();

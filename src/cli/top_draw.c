@@ -124,7 +124,8 @@ static void draw_head(struct top *t) {
     uint32_t col = put(t, 0, 1, SCREEN_BOLD, "reeve top");
     (void)put(t, 0, col + 2, SCREEN_GREY, t->c->client.address);
     if (t->away_since_ms != 0) {
-        snprintf(text, sizeof text, " server away, since %llds ", (long long)(top_now_ms(t) - t->away_since_ms) / 1000);
+        snprintf(text, sizeof text, " connection lost %llds ago ",
+                 (long long)(top_now_ms(t) - t->away_since_ms) / 1000);
         put_right(t, 0, SCREEN_RED | SCREEN_REVERSE, text);
     } else {
         put_right(t, 0, SCREEN_GREY, out_time(top_wall_ms(t), text) + 11); /* the time of day */
@@ -296,9 +297,9 @@ static const char *nothing_of(const struct top_view *v) {
     static const char *const words[] = {
         [TOP_FLOWS] = "no flows yet: `reeve submit FILE`, or `reeve run -- COMMAND`",
         [TOP_WORKERS] = "no workers: `reeve worker` starts one",
-        [TOP_QUESTIONS] = "nobody has to decide anything",
+        [TOP_QUESTIONS] = "no open approvals",
         [TOP_SERVICES] = "no services",
-        [TOP_DEAD] = "no dead letters: nothing ended badly that was not looked after",
+        [TOP_DEAD] = "no dead letters: every failed job was handled",
         [TOP_JOBS] = "no jobs",
         [TOP_JOB] = "",
         [TOP_LOG] = "no output yet",
@@ -306,7 +307,7 @@ static const char *nothing_of(const struct top_view *v) {
         [TOP_HELP] = "",
     };
     if (v->note[0] != 0) return v->note;
-    return v->filter[0] != 0 ? "nothing has that in it" : v->is_answered ? words[v->kind] : "…";
+    return v->filter[0] != 0 ? "no row matches the filter" : v->is_answered ? words[v->kind] : "…";
 }
 
 static void draw_view(struct top *t) {

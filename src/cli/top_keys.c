@@ -53,20 +53,20 @@ static void key_retry(struct top *t) {
     struct slice target = subject(t);
     if (target.len == 0) return;
     if (kind == TOP_SERVICES) confirm_service(t, WIRE_DESIRED_RESTART);
-    if (kind == TOP_FLOWS) confirm(t, WIRE_RERUN, "run again what failed in", target, "runs again");
+    if (kind == TOP_FLOWS) confirm(t, WIRE_RERUN, "rerun the failed jobs of", target, "is rerun");
     if (kind == TOP_DEAD || kind == TOP_JOBS || kind == TOP_JOB || kind == TOP_LOG)
-        confirm(t, WIRE_RETRY, "retry", target, "is tried again");
+        confirm(t, WIRE_RETRY, "retry", target, "is retried");
 }
 
 static void key_pause(struct top *t) {
     const struct top_row *row = top_is_list(top_view(t)->kind) ? top_selected(t) : NULL;
     enum top_kind kind = top_view(t)->kind;
     if (row == NULL) return;
-    if (kind == TOP_FLOWS && row->is_paused) confirm(t, WIRE_RESUME, "let go on", row->id, "goes on");
+    if (kind == TOP_FLOWS && row->is_paused) confirm(t, WIRE_RESUME, "resume", row->id, "resumed");
     if (kind == TOP_FLOWS && !row->is_paused) confirm(t, WIRE_PAUSE, "pause", row->id, "is paused");
     if (kind != TOP_WORKERS) return;
-    confirm(t, WIRE_DRAIN, row->is_paused ? "give jobs again to" : "give nothing new to", row->id,
-            row->is_paused ? "takes jobs again" : "takes nothing new");
+    confirm(t, WIRE_DRAIN, row->is_paused ? "undo the drain of" : "drain", row->id,
+            row->is_paused ? "accepts jobs again" : "is draining");
     t->action.undo = row->is_paused;
 }
 
@@ -83,7 +83,7 @@ static void key_decide(struct top *t, bool is_yes) {
         top_push(t, TOP_ASK, target);
         top_rows_ask(top_view(t), row);
     } else if (row != NULL) {
-        say(t, "that question is not for a person to answer");
+        say(t, "this question is not answered by a person");
     } else if (v->kind == TOP_ASK) {
         t->action.verdict = is_yes ? WIRE_VERDICT_ALLOW : WIRE_VERDICT_DENY;
         snprintf(t->action.target, sizeof t->action.target, "%s", v->target);
@@ -116,7 +116,7 @@ static void key_log(struct top *t) {
     char target[TOP_TEXT_MAX];
     struct slice id = subject(t);
     snprintf(target, sizeof target, "%.*s", SLICE_FMT(id));
-    if (kind == TOP_FLOWS && id.len > 0) say(t, "of which job? enter shows them; `reeve logs -f` shows all");
+    if (kind == TOP_FLOWS && id.len > 0) say(t, "choose a job first (enter); `reeve logs -f` shows all");
     if (id.len == 0 || kind == TOP_FLOWS || kind == TOP_WORKERS || kind == TOP_HELP || kind == TOP_LOG) return;
     top_push(t, TOP_LOG, target);
 }

@@ -256,7 +256,7 @@ void top_rows_job(struct top_view *v, const struct wire_job_view *m) {
     line(p, "needs", SCREEN_PLAIN, buf_slice(&list));
     buf_fini(&list);
     line(p, "worker", SCREEN_PLAIN, m->worker);
-    line(p, "dragged by", SCREEN_PLAIN, m->root);
+    line(p, "because of", SCREEN_PLAIN, m->root);
     line(p, "reason", SCREEN_RED, m->reason);
     block(p, "result", m->result);
     for (uint32_t i = 0; i < m->attempts.count; i++) try_line(p, &tries[i], i == 0);
@@ -322,27 +322,26 @@ void top_rows_ask(struct top_view *v, const struct top_row *question) {
     run_lines(p, question->body);
     line(p, "hash", SCREEN_GREY, slice_str(hash));
     whole_line(p, SCREEN_PLAIN, (struct slice){0});
-    whole_line(p, SCREEN_GREY, SLICE("a approves exactly this, x rejects it, esc leaves it open."));
+    whole_line(p, SCREEN_GREY, SLICE("a: approve exactly this · x: reject · esc: leave it open"));
 }
 
 void top_rows_help(struct top_view *v) {
     static const char *const keys[][2] = {
         {"up down, k j", "move; page up, page down, home, end too"},
         {"enter", "into a flow, its jobs, one job, its output"},
-        {"esc, q", "back; q in a list of the first level ends"},
+        {"esc, q", "back; q in a top-level list quits"},
         {"tab, 1 to 5", "flows, workers, questions, services, dead letters"},
-        {"/", "show only rows with this text; esc shows all again"},
+        {"/", "show only rows that contain a text; esc shows all"},
         {"l", "follow the output of the job"},
-        {"c", "cancel the flow or job; of a service: stop it, or start it again"},
-        {"r", "retry the job; of a flow: run again what failed; of a service: restart it"},
-        {"p", "pause the flow, or let it go on; of a worker: drain it, or no longer"},
-        {"a", "look at a question, to approve or reject it"},
+        {"c", "cancel the flow or job; stop or start the service"},
+        {"r", "retry the job; rerun the flow's failed jobs; restart the service"},
+        {"p", "pause or resume the flow; drain the worker, or undo it"},
+        {"a", "view a question, to approve or reject it"},
         {"?", "this"},
     };
     struct top_part *p = &v->parts[TOP_PART_MAIN];
     top_part_clear(p);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) line(p, keys[i][0], SCREEN_PLAIN, slice_str(keys[i][1]));
     whole_line(p, SCREEN_PLAIN, (struct slice){0});
-    whole_line(p, SCREEN_GREY,
-               SLICE("Whatever changes something asks first. Nothing here changes anything by itself."));
+    whole_line(p, SCREEN_GREY, SLICE("Every key that changes something asks for confirmation."));
 }

@@ -30,7 +30,7 @@ static enum err state_of(struct cli *c, enum wire_op op, const void *m, struct w
     struct client_frame f;
     enum err e = client_ask(&c->client, op, m, &f, c->why);
     if (e != ERR_OK) return e;
-    if (f.op != WIRE_BLOB_STATE) return cli_refuse(c, ERR_UNSUPPORTED, "an answer of another kind");
+    if (f.op != WIRE_BLOB_STATE) return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
     *ret = *(const struct wire_blob_state *)f.message;
     return ERR_OK;
 }
@@ -98,7 +98,7 @@ static enum err put_parts(struct cli *c, struct blob_source *s, const struct wir
     if (e != ERR_OK) return e;
     struct wire_blob_end end = {.upload = upload, .hash = slice_of(hash, DIGEST_BYTES)};
     e = state_of(c, WIRE_BLOB_END, &end, &state);
-    if (e == ERR_OK && !state.stored) e = cli_refuse(c, ERR_UNKNOWN, "the server did not say that it has the blob");
+    if (e == ERR_OK && !state.stored) e = cli_refuse(c, ERR_UNKNOWN, "the server did not confirm the blob");
     *ret_bytes = at;
     return e;
 }
@@ -167,7 +167,8 @@ enum err verb_blob_rm(struct cli *c) {
         .op = WIRE_KV_DELETE, .entries = {entries, (uint32_t)c->arg_count}, .condition = WIRE_KV_IF_PRESENT};
     enum err e = client_ask(&c->client, WIRE_KV_CHANGE, &m, &f, c->why);
     if (e == ERR_CONFLICT || e == ERR_NOT_FOUND)
-        return cli_refuse(c, ERR_NOT_FOUND, "nobody keeps %s: what no job names either goes by itself", c->args[0]);
+        return cli_refuse(c, ERR_NOT_FOUND,
+                          "%s is not kept by `blob put`; an unreferenced blob is removed automatically", c->args[0]);
     return e;
 }
 
@@ -214,7 +215,7 @@ static enum err copy_blob(struct cli *c, struct slice hash, struct client_frame 
     }
     c->world->hasher->end(run, found);
     if (e == ERR_OK && memcmp(found, hash.ptr, DIGEST_BYTES) != 0)
-        e = cli_refuse(c, ERR_CORRUPT, "what came has another hash: something was changed on the way");
+        e = cli_refuse(c, ERR_CORRUPT, "the received data has another hash: it was changed in transit");
     return e;
 }
 
@@ -275,7 +276,7 @@ enum err verb_get(struct cli *c) {
     const struct wire_kept *files = job->artifacts.at;
     for (uint32_t i = 0; i < job->artifacts.count; i++)
         if (slice_eq(files[i].name, slice_str(c->args[1]))) return get_blob(c, arena_slice(&c->arena, files[i].hash));
-    return cli_refuse(c, ERR_NOT_FOUND, "%s (%.*s) has no artifact %s; `reeve get %s` lists what it left", c->args[0],
+    return cli_refuse(c, ERR_NOT_FOUND, "%s (%.*s) has no artifact %s; `reeve get %s` lists its artifacts", c->args[0],
                       SLICE_FMT(job->state), c->args[1], c->args[0]);
 }
 

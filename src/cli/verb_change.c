@@ -36,9 +36,9 @@ static const struct {
     const char *done;
 } changes[] = {
     {"cancel", WIRE_CANCEL, "cancelled"},
-    {"retry", WIRE_RETRY, "tried again"},
-    {"discard", WIRE_DISCARD, "put away"},
-    {"rerun", WIRE_RERUN, "runs again"},
+    {"retry", WIRE_RETRY, "retried"},
+    {"discard", WIRE_DISCARD, "discarded"},
+    {"rerun", WIRE_RERUN, "rerun"},
 };
 
 enum err verb_targets(struct cli *c) {
@@ -78,12 +78,12 @@ enum err verb_pause(struct cli *c) {
                            .scope = pool != NULL     ? WIRE_SCOPE_POOL
                                     : tenant != NULL ? WIRE_SCOPE_TENANT
                                                      : WIRE_SCOPE_FLOW};
-    return say_done(c, on ? WIRE_PAUSE : WIRE_RESUME, &m, name, on ? "paused" : "goes on");
+    return say_done(c, on ? WIRE_PAUSE : WIRE_RESUME, &m, name, on ? "paused" : "resumed");
 }
 
 enum err verb_drain(struct cli *c) {
     struct wire_drain m = {.worker = slice_str(c->args[0]), .undo = cli_flag(c, "undo") != NULL};
-    return say_done(c, WIRE_DRAIN, &m, c->args[0], m.undo ? "takes jobs again" : "takes nothing new");
+    return say_done(c, WIRE_DRAIN, &m, c->args[0], m.undo ? "accepts jobs again" : "is draining");
 }
 
 enum err verb_complete(struct cli *c) {
@@ -190,7 +190,7 @@ static void show_question(struct cli *c, const struct wire_question_view *v) {
     char hash[72] = {0};
     decode_run(c, v, &run);
     if (v->hash.len <= 32) hex_write(v->hash, hash);
-    out_say(stderr, "%.*s waits for: %.*s", SLICE_FMT(v->job), SLICE_FMT(v->gate));
+    out_say(stderr, "%.*s waits for %.*s", SLICE_FMT(v->job), SLICE_FMT(v->gate));
     if (run.message.len > 0) fputs("  asks     ", stderr), out_clean(stderr, run.message), fputs("\n", stderr);
     if (run.shell.len > 0) fputs("  runs     ", stderr), out_clean(stderr, run.shell), fputs("\n", stderr);
     const struct wire_arg *args = run.argv.at;
@@ -222,10 +222,10 @@ static enum err question_of(struct cli *c, struct wanted *w) {
     if (e != ERR_OK) return e;
     const struct wire_reason *r = f.message;
     if (r->question == 0)
-        return cli_refuse(c, ERR_STATE, "%s stands before no question: %.*s", c->args[0], SLICE_FMT(r->text));
+        return cli_refuse(c, ERR_STATE, "%s is not waiting for approval: %.*s", c->args[0], SLICE_FMT(r->text));
     w->question = r->question;
     e = each_question(c, is_wanted, w, NULL);
-    if (e == ERR_OK && !w->found) e = cli_refuse(c, ERR_NOT_FOUND, "%s: its question is gone", c->args[0]);
+    if (e == ERR_OK && !w->found) e = cli_refuse(c, ERR_NOT_FOUND, "%s no longer waits for approval", c->args[0]);
     return e;
 }
 
@@ -239,11 +239,11 @@ enum err verb_approve(struct cli *c) {
     if (e != ERR_OK) return e;
     if (w.view.hash.len <= 32) hex_write(w.view.hash, hash);
     if (given != NULL && strncmp(given, hash, strlen(given)) != 0)
-        return cli_refuse(c, ERR_STALE, "it is about %s by now, not %s", hash, given);
+        return cli_refuse(c, ERR_STALE, "what is to be approved has changed: its hash is %s now", hash);
     bool ask = yes && given == NULL && cli_flag(c, "yes") == NULL;
     if (!c->json) show_question(c, &w.view);
     if (ask && !isatty(STDIN_FILENO))
-        return cli_refuse(c, ERR_INVALID, "nobody is there to be asked: say --yes, or --hash %.12s", hash);
+        return cli_refuse(c, ERR_INVALID, "standard input is not a terminal: pass --yes, or --hash %.12s", hash);
     if (ask && !asks_yes("Approve")) return cli_refuse(c, ERR_STATE, "not approved");
     struct wire_verdict m = {.question = w.view.question,
                              .revision = w.view.revision,

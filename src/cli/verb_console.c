@@ -23,8 +23,8 @@ static enum err open_browser(struct cli *c, const char *url) {
     int error = posix_spawnp(&pid, program, &files, NULL, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&files);
     if (error == 0) return ERR_OK;
-    return cli_refuse(c, ERR_NOT_FOUND, "%s: %s; open the link yourself, or say in BROWSER what opens links", program,
-                      strerrordesc_np(error));
+    return cli_refuse(c, ERR_NOT_FOUND, "%s: %s; open the link yourself, or set BROWSER to a program that opens links",
+                      program, strerrordesc_np(error));
 }
 
 enum err verb_console(struct cli *c) {

@@ -47,14 +47,14 @@ static void show(struct cli *c, const struct wire_demands *m) {
         return;
     }
     if (m->rows.count == 0) {
-        printf("nothing waits for a worker\n");
+        printf("no job waits for a worker\n");
         return;
     }
     out_table_init(&t, c, 6, heads);
     for (uint32_t i = 0; i < m->rows.count; i++) put_row(&t, &rows[i], m->now_ms);
     out_table_end(&t);
     if (m->rows_left > 0)
-        printf("… and %u kinds of jobs more, %llu jobs in all\n", m->rows_left, (unsigned long long)m->ready);
+        printf("… and %u more kinds of jobs, %llu jobs in total\n", m->rows_left, (unsigned long long)m->ready);
 }
 
 enum err verb_demand(struct cli *c) {
@@ -67,7 +67,7 @@ enum err verb_demand(struct cli *c) {
         e = cli_refuse(c, ERR_INVALID, "--count goes with --watch");
     if (e == ERR_OK) e = client_ask(&c->client, WIRE_DEMAND_WATCH, &m, &f, c->why);
     while (e == ERR_OK && most > 0) {
-        if (f.op != WIRE_DEMANDS) return cli_refuse(c, ERR_UNSUPPORTED, "the server answered something else");
+        if (f.op != WIRE_DEMANDS) return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
         show(c, f.message);
         fflush(stdout);
         client_forget(&c->client);

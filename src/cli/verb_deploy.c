@@ -119,18 +119,18 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
     if (c->arg_count > 1) return cli_refuse(c, ERR_INVALID, "a flow file takes no arguments; -p gives it parameters");
     for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
         if (cli_flag(c, of_programs[i]) != NULL)
-            return cli_refuse(c, ERR_INVALID, "--%s is for a script or a program; a flow file says it itself",
+            return cli_refuse(c, ERR_INVALID, "--%s is for a script or a program; in a flow file, set it there",
                               of_programs[i]);
     enum err e = verb_flow_file_read(c, c->args[0], false, ret, &schedule);
     if (e != ERR_OK) return e;
     struct wire_job *jobs = ret->part.jobs.at;
     for (uint32_t i = 0; i < ret->part.jobs.count; i++)
         if (jobs[i].service.len > 0) one = &jobs[i], count++;
-    if (count == 0) return cli_refuse(c, ERR_INVALID, "%s deploys no service: `reeve submit` runs it", c->args[0]);
+    if (count == 0) return cli_refuse(c, ERR_INVALID, "%s contains no service: use `reeve submit`", c->args[0]);
     for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) is_changed |= cli_flag(c, of_one[i]) != NULL;
     if (!is_changed) return ERR_OK;
     if (count > 1)
-        return cli_refuse(c, ERR_INVALID, "%s deploys %u services: the file says what each is", c->args[0], count);
+        return cli_refuse(c, ERR_INVALID, "%s contains %u services: set it in the file for each", c->args[0], count);
     struct wire_options *options = ret->part.options.at;
     e = tlv_decode(&wire_run_desc, one->body, TLV_STRICT, &c->arena, &run, c->why);
     if (e == ERR_OK) e = flags_over(c, &run, &options[one->options]);
@@ -248,7 +248,7 @@ static void say_failed(struct cli *c, const struct deploying *d, const struct wi
     struct why ignored, *why = c->why;
     c->why = &ignored;
     if (s != NULL && service_look(c, s->name, &now) == ERR_OK && slice_eq(now.name, s->name))
-        fprintf(stderr, "reeve deploy: version %u of it runs again\n", now.version);
+        fprintf(stderr, "reeve deploy: rolled back to version %u\n", now.version);
     c->why = why;
 }
 

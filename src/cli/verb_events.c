@@ -37,7 +37,7 @@ static void show(struct cli *c, const struct wire_event *e) {
 static void show_all(struct cli *c, const struct wire_events *m) {
     const struct wire_event *events = m->events.at;
     if (m->gap && c->json) printf("{\"type\":\"gap\"}\n");
-    if (m->gap && !c->json) fprintf(stderr, "reeve events: what was before is no longer in the archive\n");
+    if (m->gap && !c->json) fprintf(stderr, "reeve events: earlier events are no longer in the archive\n");
     for (uint32_t i = 0; i < m->events.count; i++) show(c, &events[i]);
 }
 
@@ -52,7 +52,7 @@ enum err verb_events(struct cli *c) {
     m.since = slice_str(since != NULL ? since : follows ? "" : "0.0");
     enum err e = client_ask(&c->client, WIRE_FOLLOW, &m, &f, c->why);
     while (e == ERR_OK) {
-        if (f.op != WIRE_EVENTS) return cli_refuse(c, ERR_UNSUPPORTED, "the server answered something else");
+        if (f.op != WIRE_EVENTS) return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
         show_all(c, f.message);
         fflush(stdout);
         if (!(f.flags & FRAME_MORE)) return ERR_OK;

@@ -80,7 +80,7 @@ static void draw(struct graph_watch *w) {
     draw_text(&canvas, OUT_BOLD, w->graph.flow);
     draw_text(&canvas, OUT_PLAIN, SLICE(" "));
     draw_text(&canvas, OUT_PLAIN, w->graph.name);
-    if (w->is_away) draw_text(&canvas, OUT_RED, SLICE("  the server is away"));
+    if (w->is_away) draw_text(&canvas, OUT_RED, SLICE("  connection lost"));
     draw_end(&canvas);
     if (is_tree)
         graph_draw_tree(&w->graph, &pen);

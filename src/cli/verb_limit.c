@@ -38,7 +38,7 @@ static void put_limit(struct out_table *t, const struct wire_limit_view *v) {
     out_cell(t, OUT_PLAIN, "%s", v->kind < WIRE_LIMIT_KIND_COUNT ? kinds[v->kind] : "?");
     out_slice(t, OUT_BOLD, v->name);
     out_slice(t, OUT_PLAIN, v->tenant);
-    out_cell(t, v->set ? OUT_PLAIN : OUT_GREY, "%s%s", most, v->set ? "" : " (nobody set it)");
+    out_cell(t, v->set ? OUT_PLAIN : OUT_GREY, "%s%s", most, v->set ? "" : " (not set)");
     out_cell(t, OUT_PLAIN, "%s", taken);
 }
 
@@ -63,7 +63,7 @@ enum err verb_limits(struct cli *c) {
     }
     api_print_end(&answer);
     if (!c->json && shown > 0) out_table_end(&t);
-    if (!c->json && shown == 0) printf("nothing is limited\n");
+    if (!c->json && shown == 0) printf("no limits are set\n");
     return ERR_OK;
 }
 
@@ -72,7 +72,7 @@ enum err verb_limits(struct cli *c) {
 static enum err number_of(struct cli *c, const char *text, uint64_t most, const char *what, uint64_t *ret) {
     int64_t n = 0;
     if (!spec_number(slice_str(text), &n) || n < 0 || (uint64_t)n > most)
-        return cli_refuse(c, ERR_INVALID, "expected %s, found %s", what, text);
+        return cli_refuse(c, ERR_INVALID, "expected %s, found `%s`", what, text);
     *ret = (uint64_t)n;
     return ERR_OK;
 }
@@ -89,14 +89,14 @@ static enum err send(struct cli *c, struct wire_limit *m) {
 static enum err check_count(struct cli *c, int wanted, const char *what) {
     bool clear = cli_flag(c, "clear") != NULL;
     if (clear == (c->arg_count < wanted)) return ERR_OK;
-    return clear ? cli_refuse(c, ERR_INVALID, "either %s or --clear", what)
-                 : cli_refuse(c, ERR_INVALID, "%s is missing, or --clear", what);
+    return clear ? cli_refuse(c, ERR_INVALID, "pass %s or --clear, not both", what)
+                 : cli_refuse(c, ERR_INVALID, "pass %s, or --clear", what);
 }
 
 enum err verb_limit_key(struct cli *c) {
     struct wire_limit m = {.kind = WIRE_LIMIT_KEY, .name = slice_str(c->args[0])};
     uint64_t width = 0;
-    enum err e = check_count(c, 2, "how many at once");
+    enum err e = check_count(c, 2, "how many run at once");
     if (e == ERR_OK && c->arg_count > 1) e = number_of(c, c->args[1], UINT32_MAX, "a number of jobs", &width);
     m.width = (uint32_t)width;
     return e == ERR_OK ? send(c, &m) : e;
@@ -108,7 +108,7 @@ enum err verb_limit_rate(struct cli *c) {
     enum err e = check_count(c, 2, "how many a second");
     if (e == ERR_OK && c->arg_count > 1 &&
         (!spec_milli(slice_str(c->args[1]), &milli) || milli == 0 || milli > RATE_MILLI_MOST))
-        e = cli_refuse(c, ERR_INVALID, "expected how many a second, like 5 or 0.2, found %s", c->args[1]);
+        e = cli_refuse(c, ERR_INVALID, "expected a rate per second, like 5 or 0.2, found `%s`", c->args[1]);
     if (e == ERR_OK) e = cli_flag_number(c, "burst", RATE_MILLI_MOST, &m.burst);
     m.rate_milli = milli;
     return e == ERR_OK ? send(c, &m) : e;
@@ -121,10 +121,10 @@ enum err verb_limit_tenant(struct cli *c) {
     enum err e = cli_flag_number(c, "running", UINT32_MAX, &running);
     if (e == ERR_OK) e = cli_flag_number(c, "queued", INT64_MAX, &m.queued);
     if (e == ERR_OK && bytes != NULL && !spec_size(slice_str(bytes), &m.bytes))
-        e = cli_refuse(c, ERR_INVALID, "--bytes: expected a size like 512MiB, found %s", bytes);
+        e = cli_refuse(c, ERR_INVALID, "--bytes: expected a size like 512MiB, found `%s`", bytes);
     m.running = (uint32_t)running;
     bool any = m.running != 0 || m.queued != 0 || m.bytes != 0;
     if (e == ERR_OK && any == (cli_flag(c, "clear") != NULL))
-        e = cli_refuse(c, ERR_INVALID, "some of --running, --queued and --bytes, or --clear");
+        e = cli_refuse(c, ERR_INVALID, "pass --running, --queued or --bytes, or --clear");
     return e == ERR_OK ? send(c, &m) : e;
 }

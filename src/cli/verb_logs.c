@@ -46,7 +46,8 @@ void logs_print(struct cli *c, const struct wire_log_data *m, bool times) {
         fflush(to);
     }
     if (m->over && m->cut_bytes > 0 && !c->json)
-        fprintf(stderr, "reeve: %llu bytes from the middle were not kept\n", (unsigned long long)m->cut_bytes);
+        fprintf(stderr, "reeve: %llu bytes in the middle were not kept (log_bytes_max)\n",
+                (unsigned long long)m->cut_bytes);
 }
 
 /* Following a service, one attempt comes after the other. */

@@ -4,6 +4,7 @@
 #include "api_print.h"
 #include "foreign_states.h"
 #include "out.h"
+#include "reason.h"
 #include "verbs.h"
 
 #define LIMIT_STANDARD 50u
@@ -18,6 +19,35 @@ static enum err check_dialect(struct cli *c) {
     return cli_refuse(c, ERR_INVALID, "--dialect: expected titan, orion, cordum or corun, found `%s`", whose);
 }
 
+/* "a, b or c" */
+static const char *or_list(struct cli *c, const char *const *words, uint32_t count) {
+    struct buf text;
+    buf_init(&text, 4096);
+    for (uint32_t i = 0; i < count; i++)
+        buf_printf(&text, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", words[i]);
+    struct slice list = arena_slice(&c->arena, buf_slice(&text));
+    buf_fini(&text);
+    char *ret = arena_alloc(&c->arena, list.len + 1);
+    snprintf(ret, list.len + 1, "%.*s", SLICE_FMT(list));
+    return ret;
+}
+
+static enum err check_states(struct cli *c) {
+    static const char *const of_flows[] = {"running", "succeeded", "failed", "cancelled"};
+    const char *of_jobs[OUT_STATES_MAX], *word;
+    for (uint32_t i = 0; i < OUT_STATES_MAX; i++) of_jobs[i] = (const char *)out_state_at(i).ptr;
+    const char *const *words = c->arg_count == 0 ? of_flows : of_jobs;
+    uint32_t count = c->arg_count == 0 ? sizeof of_flows / sizeof of_flows[0] : OUT_STATES_MAX;
+    for (uint32_t at = 0; (word = cli_flag_next(c, "state", &at)) != NULL;) {
+        uint32_t i = 0;
+        while (i < count && strcmp(words[i], word) != 0) i++;
+        if (i == count)
+            return cli_refuse(c, ERR_INVALID, "--state: there is no state `%s`; expected %s", word,
+                              or_list(c, words, count));
+    }
+    return ERR_OK;
+}
+
 /* ---- pages ---- */
 
 /* The cursor is in the object of --json. jsonl has no such place: --cursor asks for a last line with it. */
@@ -29,7 +59,7 @@ static void tell_more(struct cli *c, struct slice cursor) {
         json_text(&o.json, cursor);
         out_object_end(&o);
     } else if (!c->json && c->is_terminal) {
-        fprintf(stderr, "(there are more: --all, --limit N or --cursor %.*s)\n", SLICE_FMT(cursor));
+        fprintf(stderr, "(more: use --all, --limit N or --cursor %.*s)\n", SLICE_FMT(cursor));
     }
 }
 
@@ -83,7 +113,8 @@ static enum err each_page(struct cli *c, struct wire_list *m, struct page_listin
         uint32_t count = page->flows.count + page->jobs.count + page->questions.count + page->workers.count;
         most -= count < most ? count : most;
         take_page(c, l, page);
-        if (page->partial && !told) fprintf(stderr, "(the history is being made anew: old flows may be missing yet)\n");
+        if (page->partial && !told)
+            fprintf(stderr, "(the history is being rebuilt: older flows may still be missing)\n");
         told |= page->partial;
         if (page->cursor.len == 0) return ERR_OK;
         m->cursor = arena_slice(&c->arena, page->cursor);
@@ -131,14 +162,30 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
     }
 }
 
+/* It never ran: a job that it needs failed. */
+static bool is_upstream_failure(const struct wire_job_view *v) {
+    return slice_eq(v->state, SLICE("failed")) && slice_eq(v->cause, SLICE("upstream"));
+}
+
+static void show_cause(struct out_table *t, const struct wire_job_view *v) {
+    if (v->exit_code != 0)
+        out_cell(t, OUT_PLAIN, "%.*s %u", SLICE_FMT(v->cause), v->exit_code);
+    else if (v->signal != 0)
+        out_cell(t, OUT_PLAIN, "signal %u", v->signal);
+    else
+        out_slice(t, OUT_PLAIN, v->cause);
+}
+
 static void show_jobs(struct cli *c, struct out_table *t, const struct wire_listed *page) {
     const struct wire_job_view *list = page->jobs.at;
     char age[OUT_TIME_BYTES];
     for (uint32_t i = 0; i < page->jobs.count; i++) {
         const struct wire_job_view *v = &list[i];
         out_slice(t, OUT_BOLD, v->job);
-        out_slice(t, out_state_colour(v->state), state_word(cli_flag(c, "dialect"), v->state, v->cause));
-        out_slice(t, OUT_PLAIN, v->cause);
+        bool is_upstream = cli_flag(c, "dialect") == NULL && is_upstream_failure(v);
+        out_slice(t, is_upstream ? OUT_GREY : out_state_colour(v->state),
+                  is_upstream ? SLICE("upstream_failed") : state_word(cli_flag(c, "dialect"), v->state, v->cause));
+        show_cause(t, v);
         out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
         out_slice(t, OUT_PLAIN, v->worker);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->since_ms, age));
@@ -154,6 +201,7 @@ enum err verb_ls(struct cli *c) {
                           .states = cli_flag_names(c, "state"),
                           .text = cli_flag_text(c, "search")};
     enum err e = check_dialect(c);
+    if (e == ERR_OK) e = check_states(c);
     if (e == ERR_OK) e = cli_flag_moment(c, "since", &m.since_ms);
     if (e == ERR_OK) e = cli_flag_moment(c, "until", &m.until_ms);
     if (e == ERR_OK) e = cli_pairs(c, "label", &m.labels);
@@ -222,6 +270,16 @@ static void state_line(const struct cli *c, struct slice what, struct slice stat
     printf("\n");
 }
 
+/* "✗ f1a/load  failed (exit 3)"; what failed only because of another job says so. */
+static void show_line(const struct cli *c, const struct wire_job_view *v) {
+    char more[96];
+    snprintf(more, sizeof more, "%.*s", SLICE_FMT(v->cause));
+    if (v->exit_code != 0) snprintf(more, sizeof more, "%.*s %u", SLICE_FMT(v->cause), v->exit_code);
+    if (is_upstream_failure(v))
+        snprintf(more, sizeof more, "upstream_failed%s%.*s", v->root.len > 0 ? ": " : "", SLICE_FMT(v->root));
+    state_line(c, v->job, v->state, slice_str(more));
+}
+
 static void show_sandbox(struct cli *c, const struct wire_run *run) {
     const struct wire_arg *read = run->sandbox_read.at, *write = run->sandbox_write.at;
     struct buf text;
@@ -275,7 +333,7 @@ static void show_usage(const struct wire_attempt_view *v, struct buf *text) {
         buf_printf(text, ", %llu.%03llus of cpu", (unsigned long long)(v->cpu_ms / 1000),
                    (unsigned long long)(v->cpu_ms % 1000));
     if (v->throttled_ms != 0)
-        buf_printf(text, " (held back for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
+        buf_printf(text, " (throttled for %llu.%03llus)", (unsigned long long)(v->throttled_ms / 1000),
                    (unsigned long long)(v->throttled_ms % 1000));
     if (v->memory_bytes_max != 0) buf_printf(text, ", %s of memory", out_bytes(v->memory_bytes_max, size));
     if (v->hit.len > 0) buf_printf(text, ", limit of %.*s hit", SLICE_FMT(v->hit));
@@ -310,7 +368,7 @@ static void show_artifacts(struct cli *c, const struct wire_job_view *v) {
 static void show_job(struct cli *c, const struct wire_job_view *v) {
     const struct wire_attempt_view *tries = v->attempts.at;
     char number[64];
-    state_line(c, v->job, v->state, v->cause);
+    show_line(c, v);
     line(c, "kind", v->kind);
     show_run(c, v->kind, v->body);
     snprintf(number, sizeof number, "%u of %u", v->attempt, v->attempts_max);
@@ -319,7 +377,7 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     line(c, "pool", v->pool);
     line_time(c, "since", v->since_ms);
     line_time(c, "due", v->due_ms);
-    line(c, "dragged by", v->root);
+    line(c, "because of", v->root);
     line(c, "reason", v->reason);
     line(c, "result", v->result);
     show_artifacts(c, v);
@@ -367,7 +425,7 @@ enum err verb_show(struct cli *c) {
             if (got->jobs.count > 0) show_job(c, &jobs[0]);
         } else {
             if (first) show_flow(c, &got->flow);
-            for (uint32_t i = 0; i < got->jobs.count; i++) state_line(c, jobs[i].job, jobs[i].state, jobs[i].cause);
+            for (uint32_t i = 0; i < got->jobs.count; i++) show_line(c, &jobs[i]);
         }
         if (!more) break;
         e = client_answer(&c->client, f.request, &f, c->why);
@@ -376,9 +434,43 @@ enum err verb_show(struct cli *c) {
     return e;
 }
 
+/* Of a flow: each job that stands still for another reason than its parents, or that failed by itself. */
+static enum err why_flow(struct cli *c, const struct wire_flow_view *flow) {
+    struct wire_name states[] = {{SLICE("held")},      {SLICE("ready")},  {SLICE("failed")},
+                                 {SLICE("timed_out")}, {SLICE("denied")}, {SLICE("quarantined")}};
+    struct client_frame f;
+    struct slice id = arena_slice(&c->arena, flow->flow), state = arena_slice(&c->arena, flow->state);
+    struct wire_list m = {.what = WIRE_LIST_JOBS, .flow = id, .states = {states, 6}, .most = 100};
+    enum err e = client_ask(&c->client, WIRE_LIST, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_listed *page = f.message;
+    const struct wire_job_view *jobs = page->jobs.at;
+    uint32_t shown = 0;
+    for (uint32_t i = 0; e == ERR_OK && i < page->jobs.count; i++) {
+        struct wire_why why = {jobs[i].job};
+        char text[512];
+        if (slice_eq(jobs[i].cause, SLICE("upstream"))) continue;
+        e = client_ask(&c->client, WIRE_WHY, &why, &f, c->why);
+        if (e != ERR_OK) break;
+        if (c->json)
+            api_print_line(c, &wire_reason_desc, f.message);
+        else
+            reason_text(f.message, text, sizeof text), out_say(stdout, "%s", text);
+        shown++;
+    }
+    if (e == ERR_OK && shown == 0 && !c->json)
+        printf("%.*s is %.*s: no job waits or failed\n", SLICE_FMT(id), SLICE_FMT(state));
+    return e;
+}
+
 enum err verb_why(struct cli *c) {
     struct client_frame f;
+    struct why ignored;
     struct wire_why m = {slice_str(c->args[0])};
+    struct wire_get get = {.target = m.job};
+    bool is_flow = strchr(c->args[0], '/') == NULL && client_ask(&c->client, WIRE_GET, &get, &f, &ignored) == ERR_OK;
+    const struct wire_got *got = is_flow ? f.message : NULL;
+    if (is_flow && got->flow.job_count > 1) return why_flow(c, &got->flow);
     enum err e = client_ask(&c->client, WIRE_WHY, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_reason *r = f.message;
@@ -430,6 +522,6 @@ enum err verb_version(struct cli *c) {
         printf("reeve %s, wire %u\n", c->world->build, FRAME_VERSION);
     if (!c->json && there)
         printf("server %s, wire %u, at %s%s\n", s->server_build, s->server_wire, s->address,
-               strcmp(s->server_build, c->world->build) != 0 ? ": another build than this" : "");
+               strcmp(s->server_build, c->world->build) != 0 ? ": a different build" : "");
     return ERR_OK;
 }

@@ -53,7 +53,7 @@ static enum err file(void *ctx, struct slice path, struct slice beside, struct a
     (void)ctx;
     int len = snprintf(full, sizeof full, "%.*s%.*s", folder, (const char *)beside.ptr, SLICE_FMT(path));
     if (path.len == 0 || len < 0 || (size_t)len >= sizeof full || memchr(path.ptr, 0, path.len) != NULL)
-        return why_set(why, ERR_INVALID, "that is not the path of a file");
+        return why_set(why, ERR_INVALID, "this is not the path of a file");
     FILE *f = fopen(full, "re");
     if (f == NULL) return why_set(why, ERR_NOT_FOUND, "%s: %s", full, strerrordesc_np(errno));
     struct buf bytes;
@@ -155,7 +155,7 @@ static void hear(struct bridge *b, const struct client_frame *f) {
         if (!r->is_used || r->request != f->request || !(f->flags & FRAME_ANSWER)) continue;
         bool is_last = !(f->flags & FRAME_MORE), is_refusal = tool_call_is_refusal(f->op);
         if (!is_refusal && f->op != wire_info(r->x.deed.op)->answer) {
-            why_set(b->c->why, ERR_UNSUPPORTED, "the server answered with %s: it is of another version",
+            why_set(b->c->why, ERR_UNSUPPORTED, "unexpected answer %s: the server has another version",
                     wire_word(f->op));
             lost(b);
             return;

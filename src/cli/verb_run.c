@@ -5,6 +5,7 @@
 
 #include "api_print.h"
 #include "out.h"
+#include "reason.h"
 #include "spec_value.h"
 #include "verb_logs.h"
 #include "verbs.h"
@@ -35,8 +36,13 @@ static enum err read_stdin(struct cli *c, struct wire_run *run) {
 static enum err read_archive(struct cli *c, const char *path, struct wire_options *o, struct wire_run *run) {
     struct slice bytes = {0};
     if (path == NULL) {
-        if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry is for --archive");
-        return c->arg_count > 0 ? ERR_OK : cli_refuse(c, ERR_INVALID, "a command is missing");
+        if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry needs --archive");
+        if (c->arg_count == 0) return cli_refuse(c, ERR_INVALID, "expected a command: reeve run -- COMMAND [ARG]...");
+        if (c->arg_count == 1 && strpbrk(c->args[0], " |&;<>") != NULL && access(c->args[0], F_OK) != 0)
+            return cli_refuse(c, ERR_INVALID,
+                              "`%s` is not a program; for a shell command, use: reeve run -- sh -c '%s'", c->args[0],
+                              c->args[0]);
+        return ERR_OK;
     }
     o->kind = JOB_ARCHIVE;
     run->script_name = base_name(path);
@@ -110,7 +116,7 @@ static enum err submit(struct cli *c, struct slice *ret_job) {
     if (e != ERR_OK) return e;
     const struct wire_submitted *got = f.message;
     const struct wire_submitted_flow *flows = got->flows.at;
-    if (got->flows.count != 1) return cli_refuse(c, ERR_UNSUPPORTED, "an answer of another kind");
+    if (got->flows.count != 1) return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
     if (flows->code.len > 0) return cli_refuse(c, client_err(flows->code), "%.*s", SLICE_FMT(flows->message));
     char *text = arena_alloc(&c->arena, flows->flow.len + job.name.len + 2);
     snprintf(text, flows->flow.len + job.name.len + 2, "%.*s/%.*s", SLICE_FMT(flows->flow), SLICE_FMT(job.name));
@@ -136,6 +142,7 @@ struct following {
     uint64_t shown_bytes;   /* of it */
     bool ended;
     bool is_left; /* to itself: nobody waits any more */
+    struct reason reason;
 };
 
 static void hear_events(struct following *w, const struct wire_events *m) {
@@ -147,7 +154,7 @@ static void hear_events(struct following *w, const struct wire_events *m) {
 }
 
 static enum err hear(struct following *w, const struct client_frame *f) {
-    if (f->request == w->cancel_request) return ERR_OK;
+    if (f->request == w->cancel_request || reason_hear(w->c, &w->reason, f)) return ERR_OK;
     enum err e = client_refusal(f, w->c->why);
     if (e != ERR_OK) return e;
     if (f->request == w->events_request && f->op == WIRE_EVENTS) hear_events(w, f->message);
@@ -172,7 +179,7 @@ static enum err step(struct following *w) {
     if (interrupted == 1 && w->cancel_request == 0) {
         struct wire_name name = {w->job};
         struct wire_targets m = {.targets = {&name, 1}, .reason = SLICE("interrupted")};
-        out_say(stderr, "reeve run: cancelling %.*s; Ctrl-C once more leaves it to itself", SLICE_FMT(w->job));
+        out_say(stderr, "reeve run: cancelling %.*s; press Ctrl-C again to leave without waiting", SLICE_FMT(w->job));
         e = client_send(&c->client, WIRE_CANCEL, &m, &w->cancel_request, c->why);
     }
     if (e == ERR_OK && w->logs_request == 0 && w->attempt > w->attempt_shown) {
@@ -191,6 +198,7 @@ static enum err follow(struct following *w) {
     struct wire_follow m = {.targets = {&name, 1}, .state_first = true};
     bool had_output = w->logs_request != 0;
     w->cancel_request = w->logs_request = 0;
+    reason_forget(&w->reason);
     enum err e = client_send(&c->client, WIRE_FOLLOW, &m, &w->events_request, c->why);
     if (e == ERR_OK && had_output) e = show_output(w);
     while (e == ERR_OK) {
@@ -198,8 +206,12 @@ static enum err follow(struct following *w) {
         e = step(w);
         if (w->is_left) c->exit_code = EXIT_SIGNAL + SIGINT;
         if (e != ERR_OK || w->is_left || (w->ended && w->logs_request == 0 && w->attempt == w->attempt_shown)) break;
-        e = client_next(&c->client, -1, &f, c->why);
-        if (e == ERR_OK && f.op != 0) e = hear(w, &f);
+        bool is_still = w->logs_request == 0 && !w->ended; /* no attempt, or none any more */
+        e = client_next(&c->client, is_still ? REASON_AFTER_MS : -1, &f, c->why);
+        if (e == ERR_OK && f.op != 0)
+            e = hear(w, &f);
+        else if (e == ERR_OK && is_still)
+            e = reason_ask(c, &w->reason, w->job);
         client_forget(&c->client);
     }
     return e;
@@ -222,14 +234,18 @@ static enum err finish(struct cli *c, struct slice job) {
     enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_got *got = f.message;
-    if (got->jobs.count == 0) return cli_refuse(c, ERR_UNKNOWN, "the job has left the server's memory");
+    if (got->jobs.count == 0) return cli_refuse(c, ERR_UNKNOWN, "the server no longer knows the job");
     const struct wire_job_view *v = got->jobs.at;
     c->exit_code = exit_of(v);
     if (c->json) api_print_line(c, &wire_job_view_desc, v);
     if (c->exit_code == 0 || c->json) return ERR_OK;
-    out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s", SLICE_FMT(job), SLICE_FMT(v->state),
+    bool is_relative = c->arg_count > 0 && c->args[0][0] != '/' && strchr(c->args[0], '/') != NULL;
+    out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s%s", SLICE_FMT(job), SLICE_FMT(v->state),
             v->cause.len > 0 ? " (" : "", SLICE_FMT(v->cause), v->cause.len > 0 ? ")" : "",
-            v->reason.len > 0 ? ": " : "", SLICE_FMT(v->reason));
+            v->reason.len > 0 ? ": " : "", SLICE_FMT(v->reason),
+            is_relative && slice_eq(v->cause, SLICE("rejected"))
+                ? "; a job starts in an empty directory: use an absolute path, or `script:` in a flow file"
+                : "");
     return ERR_OK;
 }
 

@@ -14,8 +14,8 @@ static enum err flag_moment(struct cli *c, const char *flag, int64_t *ret) {
     struct slice text = cli_flag_text(c, flag);
     if (text.len == 0 || spec_time(text, ret)) return ERR_OK;
     if (!spec_duration(text, &ms))
-        return cli_refuse(c, ERR_INVALID, "--%s: a time like 2026-03-01T08:00:00Z, or a duration from now on like 2h",
-                          flag);
+        return cli_refuse(c, ERR_INVALID,
+                          "--%s: expected a time like 2026-03-01T08:00:00Z, or a duration from now like 2h", flag);
     *ret = c->world->clock->wall(c->world->clock).ms + ms;
     return ERR_OK;
 }
@@ -42,7 +42,7 @@ static void say_slots(struct cli *c, const struct wire_schedule_view *v, const c
     const struct wire_moment *ahead = v->ahead.at;
     char text[OUT_TIME_BYTES];
     for (uint32_t i = 0; i < v->ahead.count; i++) printf("%s%s\n", before, out_time(ahead[i].ms, text));
-    if (v->ahead.count == 0) printf("%sno slot follows\n", before);
+    if (v->ahead.count == 0) printf("%sno further slot\n", before);
     (void)c;
 }
 
@@ -68,7 +68,7 @@ enum err verb_schedule_add(struct cli *c) {
     if (e == ERR_OK) e = flags_over(c, &schedule);
     if (e != ERR_OK) return e;
     if (schedule.cron.len + schedule.every.len + schedule.at.len == 0)
-        return cli_refuse(c, ERR_INVALID, "%s has no `schedule`: add one, or say --cron, --every or --at", c->args[0]);
+        return cli_refuse(c, ERR_INVALID, "%s has no `schedule`: add one, or pass --cron, --every or --at", c->args[0]);
     if (schedule.name.len == 0)
         return cli_refuse(c, ERR_INVALID, "the schedule needs a name: `name:` in the file, or --name");
     e = spec_schedule_message(&schedule, &c->arena, &m, c->why);
@@ -158,18 +158,29 @@ enum err verb_schedule_change(struct cli *c) {
     static const struct {
         const char *words, *said;
         enum wire_schedule_op op;
-    } ops[] = {{"schedule rm", "is gone", WIRE_SCHEDULE_REMOVE},
-               {"schedule pause", "is paused", WIRE_SCHEDULE_PAUSE},
-               {"schedule resume", "goes on", WIRE_SCHEDULE_RESUME}};
+    } ops[] = {{"schedule rm", "removed", WIRE_SCHEDULE_REMOVE},
+               {"schedule pause", "paused", WIRE_SCHEDULE_PAUSE},
+               {"schedule resume", "resumed", WIRE_SCHEDULE_RESUME}};
     size_t i = 0;
     while (strcmp(ops[i].words, c->verb->words) != 0) i++;
     struct wire_schedule_change m = {.op = (uint8_t)ops[i].op};
     return change(c, &m, ops[i].said);
 }
 
+static enum err backfill_bound(struct cli *c, const char *flag, int64_t *ret) {
+    const char *text = cli_flag(c, flag);
+    if (text == NULL)
+        return cli_refuse(c, ERR_INVALID,
+                          "--%s is missing: a backfill needs --since and --until, times like 2026-03-01T08:00:00Z",
+                          flag);
+    if (spec_time(slice_str(text), ret) || cli_flag_moment(c, flag, ret) == ERR_OK) return ERR_OK;
+    return cli_refuse(c, ERR_INVALID, "--%s: expected a time like 2026-03-01T08:00:00Z or 2026-03-01, found `%s`", flag,
+                      text);
+}
+
 enum err verb_schedule_backfill(struct cli *c) {
     struct wire_schedule_change m = {.op = WIRE_SCHEDULE_BACKFILL};
-    if (!spec_time(cli_flag_text(c, "since"), &m.since_ms) || !spec_time(cli_flag_text(c, "until"), &m.until_ms))
-        return cli_refuse(c, ERR_INVALID, "a backfill needs --since and --until, times like 2026-03-01T08:00:00Z");
-    return change(c, &m, "runs the slots of that time again, one after the other");
+    enum err e = backfill_bound(c, "since", &m.since_ms);
+    if (e == ERR_OK) e = backfill_bound(c, "until", &m.until_ms);
+    return e == ERR_OK ? change(c, &m, "backfill started: the slots run one after the other") : e;
 }

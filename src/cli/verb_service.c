@@ -51,7 +51,8 @@ enum err service_look(struct cli *c, struct slice name, struct wire_service_view
     if (e != ERR_OK) return e;
     if (l.count == 0) return cli_refuse(c, ERR_NOT_FOUND, "there is no service %.*s", SLICE_FMT(name));
     if (l.count > 1)
-        return cli_refuse(c, ERR_INVALID, "%.*s fits %u services: type more of it", SLICE_FMT(name), l.count);
+        return cli_refuse(c, ERR_INVALID, "%u services begin with %.*s: type more of the name", l.count,
+                          SLICE_FMT(name));
     *ret = l.found;
     return ERR_OK;
 }
@@ -170,7 +171,7 @@ static enum err wait_healthy(struct cli *c, struct slice name, uint32_t attempt)
             return ERR_OK;
         }
         if (!slice_eq(v.state, SLICE("running")))
-            return cli_refuse(c, ERR_STATE, "service %.*s was told to stop meanwhile", SLICE_FMT(name));
+            return cli_refuse(c, ERR_STATE, "service %.*s was stopped in the meantime", SLICE_FMT(name));
         if (v.attempt > attempt + 1 || (v.attempt > attempt && v.due_ms != 0))
             return cli_refuse(c, ERR_STATE, "service %.*s ended again: %.*s", SLICE_FMT(name), SLICE_FMT(v.text));
         e = client_next(&c->client, LOOK_MS, &f, c->why);

@@ -68,7 +68,7 @@ enum err verb_kv_get(struct cli *c) {
     else
         print_items(got, c->arg_count > 1);
     if (got->items.count < (uint32_t)c->arg_count)
-        return cli_refuse(c, ERR_NOT_FOUND, c->arg_count == 1 ? "there is no key %s" : "not all keys are there",
+        return cli_refuse(c, ERR_NOT_FOUND, c->arg_count == 1 ? "there is no key %s" : "some keys do not exist",
                           c->args[0]);
     return e;
 }
@@ -102,7 +102,8 @@ enum err verb_kv_ls(struct cli *c) {
 static enum err condition(struct cli *c, struct wire_kv_change *m) {
     bool absent = cli_flag(c, "if-absent") != NULL, present = cli_flag(c, "if-present") != NULL;
     bool version = cli_flag(c, "if-version") != NULL;
-    if (absent + present + version > 1) return cli_refuse(c, ERR_INVALID, "one condition at a time");
+    if (absent + present + version > 1)
+        return cli_refuse(c, ERR_INVALID, "pass only one of --if-absent, --if-present and --if-version");
     if (absent) m->condition = WIRE_KV_IF_ABSENT;
     if (present) m->condition = WIRE_KV_IF_PRESENT;
     if (version) m->condition = WIRE_KV_IF_VERSION;
@@ -178,7 +179,7 @@ enum err verb_kv_watch(struct cli *c) {
             if (c->json)
                 api_print_line(c, &wire_kv_event_desc, v);
             else if (v->gap)
-                printf("(some changes were left out)\n");
+                printf("(some changes were missed)\n");
             else
                 out_say(stdout, "%.*s version %llu%s", SLICE_FMT(v->key), (unsigned long long)v->version,
                         v->version == 0 ? " (gone)" : "");
@@ -200,7 +201,8 @@ enum err verb_token_new(struct cli *c) {
     int64_t valid = 0;
     for (uint32_t at = 0; (value = cli_flag_next(c, "role", &at)) != NULL;) roles[count++].name = slice_str(value);
     enum err e = cli_flag_duration(c, "expires", &valid);
-    if (e == ERR_OK && count == 0) e = cli_refuse(c, ERR_INVALID, "what may it do? Say --role, like --role submitter");
+    if (e == ERR_OK && count == 0)
+        e = cli_refuse(c, ERR_INVALID, "a token needs a role: pass --role, like --role submitter");
     if (e != ERR_OK) return e;
     struct wire_token_new m = {.name = slice_str(c->args[0]),
                                .tenant = cli_flag_text(c, "tenant"),
@@ -213,7 +215,7 @@ enum err verb_token_new(struct cli *c) {
         api_print_answer(c, "POST /tokens", WIRE_TOKEN_GIVEN, got);
     else
         printf("%.*s\n", SLICE_FMT(got->token));
-    if (!c->json && c->is_terminal) fprintf(stderr, "(id %.*s; it is not shown again)\n", SLICE_FMT(got->id));
+    if (!c->json && c->is_terminal) fprintf(stderr, "(id %.*s; the token is not shown again)\n", SLICE_FMT(got->id));
     return ERR_OK;
 }
 

@@ -67,8 +67,7 @@ static enum err beside(const struct spec_reading *r, const char *path, struct wh
     bool is_beside = root == NULL || real == NULL || (strncmp(real, root, len) == 0 && real[len] == '/');
     if (is_beside || cli_flag(r->cli, "allow-outside") != NULL) return ERR_OK;
     return why_set(why, ERR_FORBIDDEN,
-                   "%s is outside the folder of the flow file: say --allow-outside if the file may take it along",
-                   path);
+                   "%s is outside the folder of the flow file; pass --allow-outside to send it along", path);
 }
 
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
@@ -255,7 +254,7 @@ static enum err send_part(struct cli *c, enum wire_op op, const void *message, s
     if (e != ERR_OK) return e;
     const struct wire_submitted *m = f.message;
     if (f.op != WIRE_SUBMITTED || m->flows.count != 1)
-        return cli_refuse(c, ERR_UNSUPPORTED, "an answer of another kind");
+        return cli_refuse(c, ERR_UNSUPPORTED, "unexpected answer from the server");
     *ret = (struct flow_sent){m->lsn, *(const struct wire_submitted_flow *)m->flows.at};
     if (ret->flow.code.len == 0) return ERR_OK;
     return cli_refuse(c, client_err(ret->flow.code), "%.*s", SLICE_FMT(ret->flow.message));
@@ -340,7 +339,8 @@ static enum err own_flow(struct cli *c, struct slice *ret) {
     const char *job = getenv("REEVE_JOB");
     const char *slash = job != NULL ? strchr(job, '/') : NULL;
     if (slash == NULL)
-        return cli_refuse(c, ERR_INVALID, "to which flow? Name it before the file; only inside a job it is known");
+        return cli_refuse(c, ERR_INVALID,
+                          "name the flow before the file: reeve add FLOW FILE (only inside a job can it be left out)");
     *ret = slice_of(job, (size_t)(slash - job));
     return ERR_OK;
 }

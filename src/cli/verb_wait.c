@@ -6,6 +6,7 @@
 
 #include "api_print.h"
 #include "out.h"
+#include "reason.h"
 #include "verbs.h"
 
 #define REDRAW_MS 100
@@ -20,9 +21,14 @@ struct waiting {
     bool is_again;                         /* the server was gone in between */
     bool draws, dirty, over, timed_out, any_bad;
     int64_t drawn_ms;
-    int64_t until_ms;   /* 0 = however long it takes */
+    int64_t until_ms; /* 0 = however long it takes */
+    bool tells;       /* why nothing happens, and at the end what failed */
+    struct reason reason;
+    uint32_t asked;     /* targets, for their reason */
     struct slice *said; /* what is over and was told: a server that came back tells it once more */
     uint32_t said_count;
+    struct slice *bad_ones;
+    uint32_t bad_count;
 };
 
 static int64_t now_ms(const struct cli *c) {
@@ -89,6 +95,7 @@ static void say_over(struct waiting *w, const struct wire_job_view *v) {
     if (w->said_count < w->targets.count) w->said[w->said_count++] = arena_slice(&w->c->arena, v->job);
     bool good = slice_eq(v->state, SLICE("succeeded")) || slice_eq(v->state, SLICE("skipped"));
     if (!good) w->any_bad = true;
+    if (!good && w->bad_count < w->targets.count) w->bad_ones[w->bad_count++] = arena_slice(&w->c->arena, v->job);
     if (w->c->json) {
         api_print_line(w->c, &wire_job_view_desc, v);
         return;
@@ -103,6 +110,10 @@ static void say_over(struct waiting *w, const struct wire_job_view *v) {
 }
 
 static enum err hear(struct waiting *w, const struct client_frame *f) {
+    if (w->reason.list_request != 0 || w->reason.why_request != 0) {
+        wipe(w);
+        if (reason_hear(w->c, &w->reason, f)) return ERR_OK;
+    }
     enum err e = client_refusal(f, w->c->why);
     if (e != ERR_OK && f->request == w->wait_request) return e;
     if (e != ERR_OK) return ERR_OK; /* without a bar, then */
@@ -148,10 +159,22 @@ static enum err begin(struct waiting *w) {
     enum err e = ERR_OK;
     if (w->until_ms != 0) m.timeout_ms = w->until_ms > now_ms(c) ? w->until_ms - now_ms(c) : 1;
     w->get_request = w->get_next = 0;
+    reason_forget(&w->reason);
     w->dirty = true;
     if (w->draws) e = client_send(&c->client, WIRE_FOLLOW, &s, &w->events_request, c->why);
     if (e == ERR_OK) e = client_send(&c->client, WIRE_WAIT, &m, &w->wait_request, c->why);
     return e;
+}
+
+/* About one target after the other, of those that are not over. */
+static enum err ask_reason(struct waiting *w) {
+    const struct wire_name *names = w->targets.at;
+    client_forget(&w->c->client);
+    for (uint32_t i = 0; i < w->targets.count; i++) {
+        struct slice name = names[w->asked++ % w->targets.count].name;
+        if (!was_said(w, name)) return reason_ask(w->c, &w->reason, name);
+    }
+    return ERR_OK;
 }
 
 /* Until it is over, or the connection is. */
@@ -161,8 +184,12 @@ static enum err watch(struct waiting *w) {
     while (e == ERR_OK && !w->over) {
         struct client_frame f;
         e = look(w);
-        if (e == ERR_OK) e = client_next(&c->client, w->draws && w->dirty ? REDRAW_MS : -1, &f, c->why);
-        if (e == ERR_OK && f.op != 0) e = hear(w, &f);
+        bool redraws = w->draws && w->dirty;
+        if (e == ERR_OK) e = client_next(&c->client, redraws ? REDRAW_MS : w->tells ? REASON_AFTER_MS : -1, &f, c->why);
+        if (e == ERR_OK && f.op != 0)
+            e = hear(w, &f);
+        else if (e == ERR_OK && w->tells && !redraws)
+            e = ask_reason(w);
     }
     wipe(w);
     return e;
@@ -172,12 +199,14 @@ enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t time
     struct waiting w = {.c = c, .targets = targets, .any = any};
     uint32_t n = targets.count;
     w.draws = c->is_terminal && !quiet && !c->json;
+    w.tells = !quiet && !c->json;
     if (timeout_ms != 0) w.until_ms = now_ms(c) + timeout_ms;
     w.done = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.jobs = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.bad = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.running = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.said = ARENA_ARRAY(&c->arena, struct slice, n);
+    w.bad_ones = ARENA_ARRAY(&c->arena, struct slice, n);
     enum err e = watch(&w);
     while (cli_is_back(c, e, NULL)) {
         w.is_again = true;
@@ -185,6 +214,7 @@ enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t time
     }
     if (e == ERR_OK && w.timed_out) c->exit_code = EXIT_TIMED_OUT;
     *ret_bad = w.any_bad;
+    for (uint32_t i = 0; e == ERR_OK && w.tells && i < w.bad_count; i++) e = reason_failures(c, w.bad_ones[i]);
     return e;
 }
 

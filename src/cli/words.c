@@ -23,7 +23,7 @@ static size_t take(struct words *w, struct arena *a, struct slice line, size_t a
         else
             out[len++] = (char)c;
     }
-    if (quote != 0) w->wrong = "a quote is not closed";
+    if (quote != 0) w->wrong = "missing closing quote";
     w->word[w->count++] = out;
     w->word[w->count] = NULL;
     return at;

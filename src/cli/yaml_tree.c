@@ -62,9 +62,11 @@ static enum err refuse(struct yaml_reader *r, uint32_t at, enum err e, const cha
 static enum err refuse_yaml(struct yaml_reader *r) {
     const yaml_parser_t *p = &r->parser;
     const char *problem = p->problem != NULL ? p->problem : "this is not YAML";
-    return why_set(r->why, ERR_INVALID, "line %zu, column %zu: %s%s%s", p->problem_mark.line + 1,
+    size_t at = p->problem_mark.index;
+    bool is_tab = at < r->in.len && r->in.ptr[at] == '\t'; /* libyaml does not say that this is what it minds */
+    return why_set(r->why, ERR_INVALID, "line %zu, column %zu: %s%s%s%s", p->problem_mark.line + 1,
                    p->problem_mark.column + 1, problem, p->context != NULL ? ", " : "",
-                   p->context != NULL ? p->context : "");
+                   p->context != NULL ? p->context : "", is_tab ? " (indent with spaces, not with tabs)" : "");
 }
 
 static enum err no_room(struct yaml_reader *r) {

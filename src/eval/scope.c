@@ -55,7 +55,8 @@ enum err path_read(struct slice text, struct path *ret, struct why *why) {
     struct path p = {.root = scope_root_of(root)};
     size_t at = root.len;
     if (p.root == ROOT_COUNT)
-        return why_set(why, ERR_UNKNOWN_NAME, "`%.*s` is none of params, jobs, flow, item, index", SLICE_FMT(root));
+        return why_set(why, ERR_UNKNOWN_NAME, "unknown `%.*s`; expected params, jobs, flow, item or index",
+                       SLICE_FMT(root));
     while (at < text.len) {
         if (p.count == PATH_STEPS_MAX) return why_set(why, ERR_LIMIT, "a path of more than %u steps", PATH_STEPS_MAX);
         struct path_step *step = &p.steps[p.count++];
@@ -168,7 +169,7 @@ static enum err find_job(const struct scope_walk *w, const struct scope *s, uint
     if (!slice_eq(p->steps[1].name, SLICE("outputs"))) return nowhere(w, 1, NULL);
     if (job->outputs.len == 0)
         return why_set(w->why, ERR_INVALID,
-                       "job `%.*s` left no outputs (it is %.*s): it wrote nothing to $REEVE_OUTPUT",
+                       "job `%.*s` has no outputs (state: %.*s): it wrote nothing to $REEVE_OUTPUT",
                        SLICE_FMT(job->name), SLICE_FMT(job->state));
     *ret = job->outputs;
     return ERR_OK;

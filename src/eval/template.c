@@ -117,15 +117,16 @@ enum err template_guard(const struct template_part *part, struct slice value, st
     if (is_plain(value)) return ERR_OK;
     return why_set(
         why, ERR_INVALID,
-        "%.*s has characters that a shell could read as commands: hand it over in `env`, and write \"$NAME\"",
+        "%.*s contains characters that a shell could read as commands: pass it in `env`, and write \"$NAME\"",
         SLICE_FMT(shown(part)));
 }
 
 static enum err not_a_word(const struct template_part *part, struct why *why) {
-    return why_set(why, ERR_INVALID,
-                   "%.*s is a part of an argument, and has characters that a program could read as code: make it an "
-                   "argument of its own, or hand it over in `env`",
-                   SLICE_FMT(shown(part)));
+    return why_set(
+        why, ERR_INVALID,
+        "%.*s is part of an argument and contains characters that a program could read as code: make it an argument "
+        "of its own, or pass it in `env`",
+        SLICE_FMT(shown(part)));
 }
 
 /* A path is followed from the beginning of its text. One may be long; many long ones together are refused. */

@@ -33,7 +33,7 @@ enum err hdb_error(struct hdb *d, int code, struct why *why) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return why_set(why, ERR_CORRUPT, "history: %s", text);
     case SQLITE_READONLY: /* nobody but us makes it so, by moving a damaged file away */
-        return why_set(why, ERR_BUSY, "history: it was damaged and is being made anew");
+        return why_set(why, ERR_BUSY, "history: it was damaged and is being rebuilt");
     default: return why_set(why, ERR_IO, "history: %s", text);
     }
 }
@@ -118,12 +118,11 @@ static enum err schema_check(struct hdb *d, bool *ret_new, struct why *why) {
     if (e != ERR_OK) return e;
     *ret_new = application == 0 && version == 0 && pages <= 1;
     if (*ret_new) return ERR_OK;
-    if (application != APPLICATION_ID) return why_set(why, ERR_CORRUPT, "history: the file is none of reeve's");
+    if (application != APPLICATION_ID) return why_set(why, ERR_CORRUPT, "history: not a history file of reeve");
     if (version > HDB_SCHEMA)
         return why_set(
             why, ERR_UNSUPPORTED,
-            "history: the file is of schema %lld, this program knows up to %d: move it away, it will be made "
-            "anew",
+            "history: the file has schema %lld, this program knows up to %d: move it away, and it is rebuilt",
             (long long)version, HDB_SCHEMA);
     e = hdb_meta_get(d, "lsn", &position, why); /* a table that is not there is damage */
     return e == ERR_IO ? ERR_CORRUPT : e;

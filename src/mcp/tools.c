@@ -10,16 +10,16 @@ static const struct tool tools[] = {
         {"script_content", TOOL_TEXT, true, "the text of the Python script; it can import `reeve` and `titan_sdk`"},
         {"args", TOOL_TEXT, false, "arguments, separated by blanks"},
         {"requirement", TOOL_TEXT, false, "capability that the worker must have, like GPU; GENERAL means any"},
-        {"priority", TOOL_COUNT, false, "1 unless said; higher goes first"},
+        {"priority", TOOL_COUNT, false, "priority; higher runs first (default: 1)"},
         {0}}},
     {"submit_dag_pipeline", "Runs several Python scripts that depend on each other, as one flow. Parents may also be jobs that were submitted before.", "submitter", false, tool_submit_dag, {
         {"dag_name", TOOL_TEXT, true, "a name for the flow"},
         {"jobs_json", TOOL_JSON, true, "list of jobs: {job_id, script_content, args, requirement, priority, parents: [job_id], hitl_message}; with hitl_message a person must approve (gate hitl-gate-JOB_ID) before what follows the job starts"},
-        {"agent_run_id", TOOL_TEXT, false, "groups flows of one run of yours; made up unless said"},
+        {"agent_run_id", TOOL_TEXT, false, "groups the flows of one run of yours (default: a new id)"},
         {0}}},
     {"submit_yaml_pipeline", "Runs a pipeline file on the machine of `reeve mcp`: Titan's YAML, or a flow file of Reeve.", "submitter", false, tool_submit_yaml, {
         {"yaml_path", TOOL_TEXT, true, "path of the file"},
-        {"agent_run_id", TOOL_TEXT, false, "groups flows of one run of yours; made up unless said"},
+        {"agent_run_id", TOOL_TEXT, false, "groups the flows of one run of yours (default: a new id)"},
         {0}}},
     {"get_job_status", "How a job is: PENDING, RUNNING, COMPLETED, DEAD (failed for good), CANCELLED, or NULL for an id that nobody submitted.", "viewer", true, tool_job_status, {
         {"job_id", TOOL_TEXT, true, "id it was submitted with, or FLOW/JOB"},
@@ -70,7 +70,7 @@ static const struct tool tools[] = {
         {"name", TOOL_TEXT, false, "only names that begin so"},
         {"labels", TOOL_PAIRS, false, "only flows with all of these, like {\"agent_run_id\": \"…\"}"},
         {"text", TOOL_TEXT, false, "only flows with these words in names, labels or errors"},
-        {"most", TOOL_COUNT, false, "at most so many, 20 unless said, 200 at most"},
+        {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
     {"why", "The one reason why a job does not run, or how it ended.", "viewer", true, tool_why, {
@@ -80,35 +80,35 @@ static const struct tool tools[] = {
         {"job", TOOL_TEXT, true, "FLOW/JOB, or a job_id"},
         {"offset", TOOL_COUNT, false, "from this byte on; without it, the end is shown"},
         {"tail", TOOL_COUNT, false, "how many bytes of the end"},
-        {"most", TOOL_COUNT, false, "bytes of one page, 16384 unless said, 131072 at most"},
-        {"attempt", TOOL_COUNT, false, "which attempt; the last unless said"},
+        {"most", TOOL_COUNT, false, "bytes of one page (default: 16384, at most 131072)"},
+        {"attempt", TOOL_COUNT, false, "number of the attempt (default: the last)"},
         {0}}},
     {"wait", "Waits until a flow or job is over, or the time is.", "viewer", true, tool_wait, {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
-        {"timeout_s", TOOL_COUNT, false, "seconds, 30 unless said, 600 at most"},
+        {"timeout_s", TOOL_COUNT, false, "seconds (default: 30, at most 600)"},
         {0}}},
     {"events", "What happened to a flow, from its birth on.", "viewer", true, tool_events, {
         {"flow", TOOL_TEXT, true, "id of the flow"},
         {"since", TOOL_TEXT, false, "go on behind this position"},
-        {"most", TOOL_COUNT, false, "at most so many, 20 unless said, 200 at most"},
+        {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {0}}},
     {"cancel", "Ends a flow, or a job and what depends on it.", "submitter", false, tool_cancel, {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {"reason", TOOL_TEXT, false, "why; it is kept"},
         {0}}},
     {"questions", "What waits for a person's decision, with the hash of what is asked.", "viewer", true, tool_questions, {
-        {"most", TOOL_COUNT, false, "at most so many, 20 unless said, 100 at most"},
+        {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 100)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
     {"approve", "Answers a question, for exactly what was shown. Only on behalf of a person who has decided so.", "approver", false, tool_approve, {
         {"question", TOOL_COUNT, false, "its number"},
         {"job", TOOL_TEXT, false, "or: FLOW/JOB that stands before it"},
         {"hash", TOOL_TEXT, true, "that `questions` showed; refused when something else is asked by now"},
-        {"verdict", TOOL_TEXT, false, "approve (unless said) or reject"},
+        {"verdict", TOOL_TEXT, false, "approve (default) or reject"},
         {"reason", TOOL_TEXT, false, "why; it is kept"},
         {0}}},
     {"workers", "Who runs jobs: slots, load, capabilities, labels.", "viewer", true, tool_workers, {
-        {"most", TOOL_COUNT, false, "at most so many, 20 unless said, 200 at most"},
+        {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
 };

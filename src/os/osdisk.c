@@ -206,9 +206,12 @@ static enum err op_lock(struct disk *d, const char *name, struct why *why) {
     if (fd < 0) return fail(why, "open", name);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
-        enum err e = errno == EAGAIN || errno == EACCES
-                         ? why_set(why, ERR_CONFLICT, "%s: another process holds the lock", name)
-                         : fail(why, "lock", name);
+        enum err e =
+            errno == EAGAIN || errno == EACCES
+                ? why_set(why, ERR_CONFLICT,
+                          "%s: another process already uses this directory; stop it, or choose another with --data",
+                          name)
+                : fail(why, "lock", name);
         (void)close(fd);
         return e;
     }

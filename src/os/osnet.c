@@ -519,7 +519,8 @@ static enum err listener_start(struct osloop_listener *n, int e, const char *add
     if (e != 0) {
         listener_end(n);
         enum err kind = e == UV_EINVAL ? ERR_INVALID : e == UV_EADDRINUSE ? ERR_CONFLICT : ERR_IO;
-        return why_set(why, kind, "cannot listen on %s: %s", address, uv_strerror(e));
+        return why_set(why, kind, "cannot listen on %s: %s%s", address, uv_strerror(e),
+                       e == UV_EADDRINUSE ? "; choose another address" : "");
     }
     struct sockaddr_storage a = {0};
     int len = sizeof a;

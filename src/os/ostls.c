@@ -273,12 +273,11 @@ static void explain(const struct ostls_conn *c, struct why *why) {
         why_set(why, ERR_OK, "the certificate of the server has expired");
     else if (verdict != X509_V_OK)
         why_set(why, ERR_OK,
-                "the certificate of the server is signed by nobody who is trusted here (%s): give its authority with "
+                "the certificate of the server is not signed by a trusted authority (%s): pass its authority with "
                 "--tls-ca, or its fingerprint with --tls-pin",
                 X509_verify_cert_error_string(verdict));
     else if (c->is_client && c->first != RECORD_HANDSHAKE && c->first != RECORD_ALERT)
-        why_set(why, ERR_OK,
-                "what answers there does not speak TLS: leave tls:// away, or give the server a certificate");
+        why_set(why, ERR_OK, "the server does not speak TLS: drop tls://, or give the server a certificate");
     else if (c->is_client && reason >= SSL_AD_REASON_OFFSET)
         why_set(why, ERR_OK, "the server refused the connection: %s", text != NULL ? text : "it did not say why");
     else

@@ -18,8 +18,8 @@ static enum err zone_read(struct zones *z, const char *name, struct buf *ret, st
     snprintf(path, sizeof path, "%s/%s", folder != NULL && folder[0] == '/' ? folder : FOLDER, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "there is no time zone %s here (%s: %s)", name,
-                       path, strerrordesc_np(errno));
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO,
+                       "there is no time zone `%s`; expected a name like Europe/Lisbon or UTC", name);
     ssize_t got = 0;
     do {
         uint8_t *at = buf_space(ret, PIECE);

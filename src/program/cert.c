@@ -35,7 +35,7 @@ static enum err wish_read(struct cert_wish *w, int count, char **args, struct wh
     *w = (struct cert_wish){.data = data != NULL && data[0] != 0 ? data : ".reeve", .days = DAYS_STANDARD};
     for (int i = 0; i < count; i++) {
         bool is_flag = strncmp(args[i], "--", 2) == 0;
-        if (is_flag && i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+        if (is_flag && i + 1 == count) return why_set(why, ERR_INVALID, "%s needs a value", args[i]);
         if (!is_flag) {
             enum err e = name_add(w, args[i], why);
             if (e != ERR_OK) return e;
@@ -76,9 +76,10 @@ enum err cert_init(int count, char **args, struct why *why) {
     printf("%s/server.pem is for", w.dir);
     for (uint32_t i = 0; i < w.name_count; i++) printf(" %s", w.names[i]);
     printf("; a server on %s uses it from its next start or SIGHUP on.\n\n"
-           "  reeve serve --data %s --listen 0.0.0.0:7070   now other machines may come\n"
-           "  reeve cert worker NAME --data %s              a file with which one of them comes as a worker\n"
-           "  REEVE_SERVER=tls://%s:7070 REEVE_TOKEN=… reeve ls --tls-ca ca.pem   and by hand, with %s/ca.pem\n",
+           "  reeve serve --data %s --listen 0.0.0.0:7070   listen for other machines\n"
+           "  reeve cert worker NAME --data %s              make the certificate of a worker\n"
+           "  REEVE_SERVER=tls://%s:7070 REEVE_TOKEN=… reeve ls --tls-ca ca.pem   use it from elsewhere, with "
+           "%s/ca.pem\n",
            w.data, w.data, w.data, w.names[0], w.dir);
     return ERR_OK;
 }
@@ -96,7 +97,7 @@ enum err cert_worker(int count, char **args, struct why *why) {
     struct cert_wish w;
     enum err e = peer(count, args, "worker", &w, why);
     if (e == ERR_OK && isatty(STDOUT_FILENO))
-        printf("\nTake that file to the machine of the worker, and there:\n\n"
+        printf("\nCopy this file to the machine of the worker and run there:\n\n"
                "  reeve worker --server tls://HOST:7070 --tls-cert %s.pem\n",
                w.names[0]);
     return e;
@@ -115,7 +116,7 @@ enum err cert_revoke(int count, char **args, struct why *why) {
         e = why_set(why, ERR_INVALID, "expected one NAME or SERIAL; see `reeve help cert revoke`");
     if (e == ERR_OK) e = oscert_revoke(w.dir, w.names[0], serial, why);
     if (e == ERR_OK)
-        printf("%s is revoked; a server on %s refuses it, and hangs up on it, from its next start or SIGHUP on.\n",
-               serial, w.data);
+        printf("%s is revoked; a server on %s refuses and disconnects it from its next start or SIGHUP on.\n", serial,
+               w.data);
     return e;
 }

@@ -26,7 +26,7 @@ static void failed(struct hook *h, const char *how, int64_t now_ms) {
     if (h->wait_ms > WAIT_MS_MAX) h->wait_ms = WAIT_MS_MAX;
     h->again_ms = now_ms + h->wait_ms;
     h->is_due = true;
-    snprintf(line, sizeof line, "the hook %s; it is tried again in %lld ms", how, (long long)h->wait_ms);
+    snprintf(line, sizeof line, "the hook %s; retrying in %lld ms", how, (long long)h->wait_ms);
     h->log(line);
 }
 

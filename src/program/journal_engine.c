@@ -17,7 +17,7 @@
 static enum err file_settings(const struct settings *s, struct file_options *ret, struct why *why) {
     int64_t segment_bytes = setting_number(s, SETTING_segment_bytes);
     if (segment_bytes % 4096 != 0)
-        return why_set(why, ERR_INVALID, "segment_bytes: %lld is no multiple of 4096", (long long)segment_bytes);
+        return why_set(why, ERR_INVALID, "segment_bytes: %lld is not a multiple of 4096", (long long)segment_bytes);
     if (segment_bytes != 0 && segment_bytes < SEGMENT_BYTES_MIN)
         return why_set(why, ERR_INVALID, "segment_bytes: %lld is less than %d", (long long)segment_bytes,
                        SEGMENT_BYTES_MIN);

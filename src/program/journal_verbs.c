@@ -37,7 +37,7 @@ static enum err options_parse(int argc, char **argv, struct flags *ret, struct w
     o.archive_days = defaults.archive_days;
     for (int i = 0; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (value == NULL) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
+        if (value == NULL) return why_set(why, ERR_INVALID, "%s needs a value", name);
         bool good = true;
         if (strcmp(name, "--data") == 0)
             o.data = value;
@@ -50,15 +50,15 @@ static enum err options_parse(int argc, char **argv, struct flags *ret, struct w
         else if (strcmp(name, "--archive-days") == 0)
             good = number_parse(value, &o.archive_days) && o.archive_days <= UINT32_MAX;
         else
-            return why_set(why, ERR_INVALID, "%s: no such option", name);
-        if (!good) return why_set(why, ERR_INVALID, "%s: not a number: %s", name, value);
+            return why_set(why, ERR_INVALID, "there is no option %s", name);
+        if (!good) return why_set(why, ERR_INVALID, "%s: expected a number, found `%s`", name, value);
     }
     *ret = o;
     return ERR_OK;
 }
 
 static enum err data_open(const struct flags *o, struct journal_located *ret, struct why *why) {
-    if (o->data == NULL) return why_set(why, ERR_INVALID, "--data DIR is missing");
+    if (o->data == NULL) return why_set(why, ERR_INVALID, "pass --data DIR");
     return journal_engine_locate(o->data, ret, why);
 }
 
@@ -97,7 +97,7 @@ static enum err dump(const struct flags *o, struct why *why) {
 static enum err at(const struct flags *o, struct why *why) {
     struct journal_located l;
     struct fold f;
-    if (o->lsn == 0) return why_set(why, ERR_INVALID, "--lsn N is missing");
+    if (o->lsn == 0) return why_set(why, ERR_INVALID, "pass --lsn N");
     enum err e = data_open(o, &l, why);
     if (e != ERR_OK) return e;
     e = fold_run(l.reader, o->lsn, &f, why);

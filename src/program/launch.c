@@ -60,13 +60,13 @@ static enum err make_dir(const char *data, char name[SERVER_LAUNCH_NAME_BYTES], 
     snprintf(dir, PATH_BYTES, "%s/" STARTED_DIR, data);
     if (mkdir(dir, 0700) != 0 && errno != EEXIST) return why_set(why, ERR_IO, "%s: %s", dir, strerrordesc_np(errno));
     if (named && !is_name(name))
-        return why_set(why, ERR_INVALID, "a name of small letters, digits and dashes is expected, not %s", name);
+        return why_set(why, ERR_INVALID, "expected a name of lower-case letters, digits and dashes, found `%s`", name);
     for (int i = 1; i <= WORKERS_MAX; i++) {
         if (!named) snprintf(name, SERVER_LAUNCH_NAME_BYTES, "local-%d", i);
         snprintf(dir, PATH_BYTES, "%s/" STARTED_DIR "/%s", data, name);
         if (mkdir(dir, 0700) == 0) return ERR_OK;
         if (errno != EEXIST) return why_set(why, ERR_IO, "%s: %s", dir, strerrordesc_np(errno));
-        if (named) return why_set(why, ERR_CONFLICT, "a worker called %s was started before", name);
+        if (named) return why_set(why, ERR_CONFLICT, "a worker named %s was already started", name);
     }
     return why_set(why, ERR_LIMIT, "%d workers were started here: use the scaler for more", WORKERS_MAX);
 }

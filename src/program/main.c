@@ -24,6 +24,9 @@
 #ifndef REEVE_VERSION
 #define REEVE_VERSION "0.1.0"
 #endif
+#ifndef REEVE_COMMIT
+#define REEVE_COMMIT ""
+#endif
 
 static enum err serve(int count, char **args, struct why *why) {
     return serve_run(count, args, REEVE_VERSION, why);
@@ -74,6 +77,7 @@ int main(int argc, char **argv) {
     if (replay_child_is(argc, argv)) return replay_child_run(argv);
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct cli_world world = {.build = REEVE_VERSION,
+                                    .commit = REEVE_COMMIT,
                                     .clock = osclock(),
                                     .hasher = osdigest(),
                                     .secure = &ossecure,

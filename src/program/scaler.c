@@ -209,7 +209,7 @@ static void drain(uint32_t i) {
         call_off(i);
         return;
     }
-    log_place(i, "idle, is drained");
+    log_place(i, "idle, draining");
     if (self.o.hook == NULL)
         kill(self.processes[i].pid, SIGTERM);
     else
@@ -278,7 +278,7 @@ static void on_child(void *ctx, int number) {
 
 static void on_signal(void *ctx, int number) {
     (void)ctx, (void)number;
-    log_line(self.signals++ == 0 ? "stopping: workers finish what runs; once more does not wait for jobs" : "at once");
+    log_line(self.signals++ == 0 ? "stopping after the running jobs; a second signal does not wait" : "at once");
     self.hook.is_due = false; /* one that runs may end what it began */
     if (self.signals > 1) hook_end(&self.hook);
     for (uint32_t i = 0; i < self.fleet.count; i++)

@@ -22,23 +22,23 @@ static const struct scaler_option {
     size_t at; /* in struct scaler_options */
     const char *help;
 } options[] = {
-    {"--min", "N", KIND_COUNT, offsetof(struct scaler_options, limits.min),
-     "workers that are always there; standard: 0"},
-    {"--max", "N", KIND_COUNT, offsetof(struct scaler_options, limits.max), "and at most; standard: 4"},
+    {"--min", "N", KIND_COUNT, offsetof(struct scaler_options, limits.min), "least number of workers (default: 0)"},
+    {"--max", "N", KIND_COUNT, offsetof(struct scaler_options, limits.max),
+     "upper bound, including workers that are draining (default: 4)"},
     {"--step", "N", KIND_COUNT, offsetof(struct scaler_options, limits.step),
-     "so many may be on their way at once, or as many as are there; standard: 1, with a hook --max"},
+     "most workers being started at once (default: 1 or as many as are running; with a hook: --max)"},
     {"--after", "DURATION", KIND_DURATION, offsetof(struct scaler_options, limits.after_ms),
-     "jobs wait so long before one more is started; standard: 1s"},
+     "time that jobs wait before another worker is started (default: 1s)"},
     {"--idle", "DURATION", KIND_DURATION, offsetof(struct scaler_options, limits.idle_ms),
-     "one that had nothing to do for so long is drained; standard: 60s"},
+     "idle time after which a worker is drained (default: 60s)"},
     {"--data", "DIR", KIND_TEXT, offsetof(struct scaler_options, data),
-     "directories and logs of its workers; standard: .reeve-scaler"},
+     "directory for data and logs of its workers (default: .reeve-scaler)"},
     {"--hook", "COMMAND", KIND_TEXT, offsetof(struct scaler_options, hook),
-     "start none here: tell this command, as JSON on its input, how many there are to be"},
+     "start no workers here; call this command with the wanted number, as JSON on standard input"},
     {"--hook-timeout", "DURATION", KIND_DURATION, offsetof(struct scaler_options, hook_timeout_ms),
-     "it is killed after that, and told again; standard: 60s"},
+     "timeout of the hook, after which it is killed and called again (default: 60s)"},
     {"--hook-patience", "DURATION", KIND_DURATION, offsetof(struct scaler_options, hook_patience_ms),
-     "a worker that has not come by then is asked for again; standard: 5m"},
+     "time after which a worker that did not start is requested again (default: 5m)"},
 };
 #define OPTION_COUNT (sizeof options / sizeof options[0])
 
@@ -55,13 +55,13 @@ static enum err take(struct scaler_options *o, const struct scaler_option *optio
     case KIND_TEXT: *(const char **)at = value; return ERR_OK;
     case KIND_COUNT:
         if (!spec_number(slice_str(value), &n) || n < 0 || n > FLEET_MAX)
-            return why_set(why, ERR_INVALID, "%s: a number up to %u is expected, not %s", option->name, FLEET_MAX,
+            return why_set(why, ERR_INVALID, "%s: expected a number up to %u, found `%s`", option->name, FLEET_MAX,
                            value);
         *(uint32_t *)at = (uint32_t)n;
         return ERR_OK;
     case KIND_DURATION:
         if (!spec_duration(slice_str(value), &n) || n < 0)
-            return why_set(why, ERR_INVALID, "%s: a duration like 90s or 5m is expected, not %s", option->name, value);
+            return why_set(why, ERR_INVALID, "%s: expected a duration like 90s or 5m, found `%s`", option->name, value);
         *(int64_t *)at = n;
         return ERR_OK;
     }
@@ -74,7 +74,8 @@ enum err scaler_range_read(const char *text, uint32_t *ret_min, uint32_t *ret_ma
     bool good = spec_number(slice_str(dots != NULL ? dots + 2 : text), &max);
     if (dots != NULL) good = good && spec_number(slice_of(text, (size_t)(dots - text)), &min);
     if (!good || min < 0 || max < 1 || max > FLEET_MAX || min > max)
-        return why_set(why, ERR_INVALID, "--workers: a range like 1..8 is expected, up to %u, not %s", FLEET_MAX, text);
+        return why_set(why, ERR_INVALID, "--workers: expected a range like 1..8, up to %u, found `%s`", FLEET_MAX,
+                       text);
     *ret_min = (uint32_t)min;
     *ret_max = (uint32_t)max;
     return ERR_OK;
@@ -111,11 +112,11 @@ static enum err hand_on(struct scaler_options *o, int count, char **args, int *a
 }
 
 static enum err check(const struct scaler_options *o, struct why *why) {
-    if (o->limits.max == 0) return why_set(why, ERR_INVALID, "--max: at least 1");
+    if (o->limits.max == 0) return why_set(why, ERR_INVALID, "--max: expected at least 1");
     if (o->limits.min > o->limits.max)
         return why_set(why, ERR_INVALID, "--min %u is more than --max %u", o->limits.min, o->limits.max);
     if (strlen(o->data) + 32 > WORKER_PATH_MAX) return why_set(why, ERR_LIMIT, "--data: the path is too long");
-    if (o->hook != NULL && o->hook[0] == 0) return why_set(why, ERR_INVALID, "--hook: a command is expected");
+    if (o->hook != NULL && o->hook[0] == 0) return why_set(why, ERR_INVALID, "--hook: expected a command");
     return ERR_OK;
 }
 
@@ -139,7 +140,7 @@ enum err scaler_options_read(struct scaler_options *o, int count, char **args, c
         if (option == NULL) {
             e = hand_on(o, count, args, &i, theirs, &their_count, why);
         } else if (i + 1 == count) {
-            e = why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+            e = why_set(why, ERR_INVALID, "%s needs a value", args[i]);
         } else {
             e = take(o, option, args[i + 1], why);
             i++;
@@ -163,12 +164,12 @@ enum err scaler_options_read(struct scaler_options *o, int count, char **args, c
 
 void scaler_options_help(void) {
     printf("usage: reeve scaler [OPTION]... [OPTION OF WORKERS]...\n\n"
-           "Starts workers while jobs wait for room, and ends those that have nothing to do.\n\n");
+           "Starts workers while jobs wait for them, and drains idle ones.\n\n");
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", options[i].name, options[i].value);
         printf("  %-26s %s\n", left, options[i].help);
     }
-    printf("\nEverything else is handed to each worker, as `reeve worker --help` lists it: --pool, --slots,\n"
-           "--capability, --server and so on.\n");
+    printf("\nAll other options are passed to each worker (see `reeve worker --help`): --pool, --slots,\n--capability, "
+           "--server and so on.\n");
 }

@@ -200,15 +200,15 @@ static enum err check_public(struct serve *v, const char *what, const char *addr
     bool insists = setting_is(&v->settings, SETTING_listen_without_tls);
     const char *url = setting_text(&v->settings, SETTING_public_url);
     if (url[0] != 0 && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return why_set(why, ERR_INVALID, "public_url: %s begins neither with http:// nor with https://", url);
+        return why_set(why, ERR_INVALID, "public_url: expected a URL that begins with http:// or https://, found `%s`",
+                       url);
     if (!osloop_is_public(address)) return ERR_OK;
     v->needs_tls = v->has_tls && !insists;
     if (v->has_tls || insists) return ERR_OK;
     return why_set(
         why, ERR_FORBIDDEN,
-        "%s: %s can be reached from other machines, and this server has no certificate for TLS: make one "
-        "with `reeve cert init --data %s NAME-OF-THIS-MACHINE`, or give --tls-cert and --tls-key (who insists "
-        "on none says --listen-without-tls yes)",
+        "%s: %s can be reached from other machines, but the server has no TLS certificate: run `reeve cert init "
+        "--data %s HOSTNAME`, pass --tls-cert and --tls-key, or pass --listen-without-tls yes",
         what, address, setting_text(&v->settings, SETTING_data));
 }
 
@@ -249,7 +249,7 @@ static enum err orion_read(struct serve *v, struct why *why) {
     int used = 0;
     if (sscanf(work, "%lld..%lld%n", &least, &most, &used) != 2 || work[used] != 0 || least < 1 || most < least ||
         most > 3600000)
-        return why_set(why, ERR_INVALID, "orion_work_ms: a range like 50..199 is expected, not %s", work);
+        return why_set(why, ERR_INVALID, "orion_work_ms: expected a range like 50..199, found `%s`", work);
     v->orion = (struct orion_options){.tenant = setting_text(&v->settings, SETTING_orion_tenant),
                                       .listen = setting_text(&v->settings, SETTING_orion_listen),
                                       .origins = setting_text(&v->settings, SETTING_cors_origin),
@@ -282,10 +282,11 @@ static enum err orion_listen(struct serve *v, struct why *why) {
 
 static enum err titan_check(struct why *why, const char *what, const char *speaks, const char *address) {
     if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN,
-                   "%s: %s can be reached from other machines, and %s asks nobody who he is: "
-                   "whoever reaches it may run anything on the workers (who insists says --titan-open yes)",
-                   what, address, speaks);
+    return why_set(
+        why, ERR_FORBIDDEN,
+        "%s: %s can be reached from other machines, and %s has no authentication: any client could run anything on "
+        "the workers; pass --titan-open yes to allow it",
+        what, address, speaks);
 }
 
 static enum err titan_read(struct serve *v, struct why *why) {
@@ -344,10 +345,11 @@ static enum err resp_read(struct serve *v, struct why *why) {
     v->resp.tenant = setting_text(&v->settings, SETTING_resp_tenant);
     if (address[0] == 0 || !osloop_is_public(address)) return ERR_OK;
     if (!setting_is(&v->settings, SETTING_resp_open))
-        return why_set(why, ERR_FORBIDDEN,
-                       "resp_listen: %s can be reached from other machines, and nobody is asked for a token there: the "
-                       "main port speaks RESP with one (who means it says --resp-open yes)",
-                       address);
+        return why_set(
+            why, ERR_FORBIDDEN,
+            "resp_listen: %s can be reached from other machines, and it needs no token; the main port speaks RESP "
+            "with a token; pass --resp-open yes to allow it",
+            address);
     return check_public(v, "resp_listen", address, why);
 }
 

@@ -46,7 +46,8 @@ static enum err set_limit(struct settings *s, uint32_t i, const char *value, enu
                           struct why *why) {
     const struct limit_info *info = &limit_table[i];
     int64_t number = 0;
-    if (!number_parse(value, &number)) return why_set(why, ERR_INVALID, "%s: not a number: %s", info->name, value);
+    if (!number_parse(value, &number))
+        return why_set(why, ERR_INVALID, "%s: expected a number, found `%s`", info->name, value);
     if (number < info->least || number > info->most)
         return why_set(why, ERR_INVALID, "%s: %lld is not between %lld and %lld %s", info->name, (long long)number,
                        (long long)info->least, (long long)info->most, info->unit);
@@ -69,7 +70,7 @@ static enum err set(struct settings *s, const char *name, const char *value, enu
     for (uint32_t i = 0; i < limit_count; i++)
         if (strcmp(name, limit_table[i].name) == 0)
             return from < s->limit_sources[i] ? ERR_OK : set_limit(s, i, value, from, why);
-    return why_set(why, ERR_NOT_FOUND, "%s: there is no such setting", name);
+    return why_set(why, ERR_NOT_FOUND, "there is no setting %s", name);
 }
 
 /* ---- flags and environment ---- */
@@ -90,7 +91,8 @@ static enum err read_flags(struct settings *s, int count, char **args, struct wh
             *(args[i][2] == 'j' ? &s->json : &s->help) = true;
             continue;
         }
-        if (!flag_name(args[i], name)) return why_set(why, ERR_INVALID, "%s: flags begin with two dashes", args[i]);
+        if (!flag_name(args[i], name))
+            return why_set(why, ERR_INVALID, "unexpected argument `%s`: flags begin with two dashes", args[i]);
         char *equals = strchr(name, '=');
         if (equals != NULL) {
             *equals = 0;
@@ -98,10 +100,11 @@ static enum err read_flags(struct settings *s, int count, char **args, struct wh
         } else if (i + 1 < count) {
             value = args[++i];
         }
-        if (value == NULL) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+        if (value == NULL) return why_set(why, ERR_INVALID, "%s needs a value", args[i]);
         enum err e = set(s, name, value, FROM_FLAG, why);
         if (e == ERR_NOT_FOUND)
-            return why_set(why, ERR_INVALID, "%s: there is no such flag", args[i - (equals == NULL)]);
+            return why_set(why, ERR_INVALID, "there is no flag %s; `reeve serve --help` lists the settings",
+                           args[i - (equals == NULL)]);
         if (e != ERR_OK) return e;
     }
     return ERR_OK;
@@ -148,11 +151,11 @@ static enum err next(struct settings_reader *r, struct why *why) {
 static enum err read_pair(struct settings_reader *r, struct settings *s, struct why *why) {
     char name[64];
     if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length >= sizeof name)
-        return refuse(r, why, "the name of a setting is expected");
+        return refuse(r, why, "expected the name of a setting");
     snprintf(name, sizeof name, "%s", (const char *)r->event.data.scalar.value);
     enum err e = next(r, why);
     if (e != ERR_OK) return e;
-    if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, why, "one value is expected here");
+    if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, why, "expected one value");
     struct why inner = {{0}};
     e = set(s, name, (const char *)r->event.data.scalar.value, FROM_FILE, &inner);
     return e == ERR_OK ? next(r, why) : refuse(r, why, inner.text);
@@ -219,18 +222,19 @@ static enum err check_word(const struct settings *s, uint32_t id, struct why *wh
     char list[128] = "";
     if (words[word_find(s, id)] != NULL) return ERR_OK;
     if (words[2] == NULL)
-        return why_set(why, ERR_INVALID, "%s: %s is neither %s nor %s", table[id].name, value, words[0], words[1]);
+        return why_set(why, ERR_INVALID, "%s: expected %s or %s, found `%s`", table[id].name, words[0], words[1],
+                       value);
     for (uint32_t i = 0; words[i] != NULL; i++) {
         size_t len = strlen(list);
-        snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", words[i]);
+        snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ", words[i]);
     }
-    return why_set(why, ERR_INVALID, "%s: %s is none of %s", table[id].name, value, list);
+    return why_set(why, ERR_INVALID, "%s: expected %s, found `%s`", table[id].name, list, value);
 }
 
 static enum err check_number(const struct settings *s, uint32_t id, struct why *why) {
     int64_t v = 0, least = table[id].least, most = table[id].most;
     if (!number_parse(s->own[id].value, &v))
-        return why_set(why, ERR_INVALID, "%s: not a number: %s", table[id].name, s->own[id].value);
+        return why_set(why, ERR_INVALID, "%s: expected a number, found `%s`", table[id].name, s->own[id].value);
     if (v >= least && v <= most) return ERR_OK;
     return why_set(why, ERR_INVALID, "%s: %lld is not between %lld and %lld", table[id].name, (long long)v,
                    (long long)least, (long long)most);

@@ -20,46 +20,46 @@
 /* clang-format off */
 /*    name                type                                    standard           what it is */
 #define SETTING_TABLE(X) \
-    X(data,               TEXT,                                   ".reeve",          "directory of everything that is kept") \
-    X(config,             TEXT,                                   "",                "YAML file; standard: reeve.yaml in the data directory, if there") \
-    X(listen,             TEXT,                                   "127.0.0.1:7070",  "address to listen on; port 0 = any") \
+    X(data,               TEXT,                                   ".reeve",          "data directory of the server") \
+    X(config,             TEXT,                                   "",                "YAML file with settings (default: reeve.yaml in the data directory, if it exists)") \
+    X(listen,             TEXT,                                   "127.0.0.1:7070",  "address to listen on; port 0 = a free port") \
     X(socket,             TEXT,                                   "auto",            "Unix socket: a path, auto (reeve.sock in the data directory) or off") \
-    X(http_hosts,         TEXT,                                   "",                "names that HTTP may call this server by, with commas; beside those of loopback and of `listen`") \
-    X(metrics_open,       FLAG,                                   "no",              "yes: who asks for /metrics from this machine needs no token") \
-    X(may_start_workers,  FLAG,                                   "no",              "yes: operators may have workers started on this machine") \
-    X(tls_cert,           TEXT,                                   "",                "PEM file of the certificate; standard: tls/server.pem in the data directory, if there") \
-    X(tls_key,            TEXT,                                   "",                "PEM file of its key; standard: the file of the certificate") \
-    X(tls_client_ca,      TEXT,                                   "",                "PEM file of the authority of workers; standard: tls/ca.pem beside tls/server.pem") \
-    X(tls_require,        WORD("nobody", "workers", "everyone"),  "nobody",          "who must show a certificate of it: nobody, workers or everyone") \
-    X(listen_without_tls, FLAG,                                   "no",              "yes: listen beyond this machine though tokens and output can be read on the way") \
-    X(public_url,         TEXT,                                   "",                "how others reach this server by HTTP, like https://jobs.example.org; standard: the address it listens on") \
-    X(orion_listen,       TEXT,                                   "",                "address of a listener for Orion's interface, like 127.0.0.1:8080; none unless said") \
-    X(orion_guests,       WORD("nobody", "loopback", "everyone"), "loopback",        "who may use it without a token, as principal orion: nobody, loopback (this machine) or everyone") \
-    X(orion_tenant,       NAME,                                   "default",         "whose DAGs come by it; workers of that tenant run them") \
-    X(orion_work_ms,      TEXT,                                   "50..199",         "how long a task of it works, in ms; 2000..4999 to watch it") \
-    X(cors_origin,        TEXT,                                   "",                "origins of pages that may use it from elsewhere, with commas, like http://localhost:3000") \
-    X(titan_listen,       TEXT,                                   "",                "address of a listener for Titan's protocol, like 127.0.0.1:9090; none unless said") \
-    X(titan_http_listen,  TEXT,                                   "",                "address of a listener for the HTTP interface of Titan's dashboard, like 127.0.0.1:5000; none unless said") \
-    X(titan_open,         FLAG,                                   "no",              "yes: those listeners may be reached from other machines, though whoever reaches them may run anything") \
-    X(titan_tenant,       NAME,                                   "default",         "whose jobs come by them; workers of that tenant run them") \
-    X(titan_dead_status,  WORD("DEAD", "FAILED"),                 "DEAD",            "what Titan's protocol calls a job that failed for good: DEAD, or FAILED as some of its clients want it") \
-    X(titan_retry_backoff, FLAG,                                   "no",              "yes: its jobs wait between attempts as ours do; else they are tried again at once, as there") \
-    X(titan_gates,        FLAG,                                   "yes",             "no: its gates for people (hitl_gate.py) run as the scripts they are, on a worker; else they are gates of ours") \
-    X(titan_dag_seconds,  NUMBER(1, SECONDS_MAX),                 "86400",           "how long an attempt of a job of its DAGs may run") \
-    X(titan_job_seconds,  NUMBER(1, SECONDS_MAX),                 "60",              "the same for a job that it sends alone") \
-    X(resp_listen,        TEXT,                                   "",                "address of a listener for Redis clients without a token, like 127.0.0.1:6379; none unless said") \
-    X(resp_tenant,        NAME,                                   "default",         "whose keys they see, as principal resp") \
-    X(resp_open,          FLAG,                                   "no",              "yes: that listener may be reached from other machines, by anybody") \
-    X(log_level,          WORD("debug", "info", "warn", "error"), "info",            "debug, info, warn or error") \
-    X(log_format,         WORD("text", "json"),                   "text",            "text or json") \
-    X(shard,              NUMBER(0, UINT32_MAX),                  "0",               "number of this server among those that share work") \
+    X(http_hosts,         TEXT,                                   "",                "further host names of this server in HTTP requests, separated by commas") \
+    X(metrics_open,       FLAG,                                   "no",              "allow unauthenticated GET /metrics from loopback (yes or no)") \
+    X(may_start_workers,  FLAG,                                   "no",              "allow operators to start workers on this machine (yes or no)") \
+    X(tls_cert,           TEXT,                                   "",                "PEM file of the certificate (default: tls/server.pem in the data directory, if it exists)") \
+    X(tls_key,            TEXT,                                   "",                "PEM file of its key (default: the file of the certificate)") \
+    X(tls_client_ca,      TEXT,                                   "",                "PEM file of the authority of client certificates (default: tls/ca.pem next to tls/server.pem)") \
+    X(tls_require,        WORD("nobody", "workers", "everyone"),  "nobody",          "clients that must present a certificate: nobody, workers or everyone") \
+    X(listen_without_tls, FLAG,                                   "no",              "listen beyond this machine without TLS, although tokens and output can be intercepted (yes or no)") \
+    X(public_url,         TEXT,                                   "",                "public HTTP address of this server, like https://jobs.example.org (default: the address it listens on)") \
+    X(orion_listen,       TEXT,                                   "",                "address of a listener for Orion's interface, like 127.0.0.1:8080 (default: none)") \
+    X(orion_guests,       WORD("nobody", "loopback", "everyone"), "loopback",        "clients of Orion's interface that need no token and act as orion: nobody, loopback (this machine) or everyone") \
+    X(orion_tenant,       NAME,                                   "default",         "tenant of DAGs sent by Orion's interface") \
+    X(orion_work_ms,      TEXT,                                   "50..199",         "duration of a task of Orion's interface in ms; 2000..4999 is slow enough to watch") \
+    X(cors_origin,        TEXT,                                   "",                "origins of web pages that may use Orion's interface, separated by commas, like http://localhost:3000") \
+    X(titan_listen,       TEXT,                                   "",                "address of a listener for Titan's protocol, like 127.0.0.1:9090 (default: none)") \
+    X(titan_http_listen,  TEXT,                                   "",                "address of a listener for the HTTP interface of Titan's dashboard, like 127.0.0.1:5000 (default: none)") \
+    X(titan_open,         FLAG,                                   "no",              "allow other machines to reach Titan's listeners, although they require no authentication and run any program (yes or no)") \
+    X(titan_tenant,       NAME,                                   "default",         "tenant of jobs sent by Titan's protocol") \
+    X(titan_dead_status,  WORD("DEAD", "FAILED"),                 "DEAD",            "status of a failed job in Titan's protocol: DEAD, or FAILED for clients that expect it") \
+    X(titan_retry_backoff, FLAG,                                   "no",              "retry Titan's jobs with the usual backoff instead of at once (yes or no)") \
+    X(titan_gates,        FLAG,                                   "yes",             "treat Titan's gates (hitl_gate.py) as approval gates; no: run them as scripts on a worker") \
+    X(titan_dag_seconds,  NUMBER(1, SECONDS_MAX),                 "86400",           "longest attempt of a job of Titan's DAGs, in seconds") \
+    X(titan_job_seconds,  NUMBER(1, SECONDS_MAX),                 "60",              "longest attempt of a single job of Titan's protocol, in seconds") \
+    X(resp_listen,        TEXT,                                   "",                "address of a listener for Redis clients without a token, like 127.0.0.1:6379 (default: none)") \
+    X(resp_tenant,        NAME,                                   "default",         "tenant of Redis clients without a token, which act as resp") \
+    X(resp_open,          FLAG,                                   "no",              "allow other machines to reach the listener for Redis clients, without authentication (yes or no)") \
+    X(log_level,          WORD("debug", "info", "warn", "error"), "info",            "least severity of logged messages: debug, info, warn or error") \
+    X(log_format,         WORD("text", "json"),                   "text",            "format of the log: text or json") \
+    X(shard,              NUMBER(0, UINT32_MAX),                  "0",               "shard number of this server") \
+    X(archive_days,       NUMBER(0, 36500),                       "30",              "days for which trimmed journal segments are kept in the archive") \
+    X(history_days,       NUMBER(0, 36500),                       "365",             "days for which finished flows are kept in the history; 0 = for ever") \
+    X(history_bytes,      NUMBER(0, INT64_MAX),                   "10737418240",     "approximate size limit of the history; 0 = no limit") \
     X(journal,            WORD("file"),                           "file",            "engine of the journal: file (in the data directory)") \
-    X(archive_days,       NUMBER(0, 36500),                       "30",              "how long trimmed journal segments are kept") \
-    X(history_days,       NUMBER(0, 36500),                       "365",             "how long finished flows are kept in the history; 0 = for ever") \
-    X(history_bytes,      NUMBER(0, INT64_MAX),                   "10737418240",     "about how much of the disk the history may take; 0 = no limit") \
-    X(segment_bytes,      NUMBER(0, SEGMENT_BYTES_MAX),           "0",               "size of a journal segment, which holds any batch; 0 = the standard") \
+    X(segment_bytes,      NUMBER(0, SEGMENT_BYTES_MAX),           "0",               "size of a journal segment, at least one batch; 0 = the default") \
     X(compact_bytes,      NUMBER(0, INT64_MAX),                   "268435456",       "bytes appended to the journal between two compactions; 0 = never") \
-    X(connections_max,    NUMBER(1, 100000),                      "10000",           "connections at a time; one principal that is no worker may have half of them, and some are for the Unix socket alone")
+    X(connections_max,    NUMBER(1, 100000),                      "10000",           "most connections at a time; a principal other than a worker may use half of them, and some are reserved for the Unix socket")
 /* clang-format on */
 
 enum setting_id {

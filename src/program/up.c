@@ -121,7 +121,7 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
                           : strcmp(name, "--orion-work-ms") == 0 ? &u->orion_work_ms
                                                                  : NULL;
         if (to == NULL) return why_set(why, ERR_INVALID, "there is no flag %s", name);
-        if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", name);
+        if (i + 1 == count) return why_set(why, ERR_INVALID, "%s needs a value", name);
         *to = args[++i];
     }
     if (strlen(data) + 32 > sizeof u->data) return why_set(why, ERR_LIMIT, "--data: the path is too long");
@@ -131,45 +131,43 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
         u->orion = ORION_STANDARD, u->orion_anywhere = true;
     if (u->titan != NULL && u->pass_env == NULL) u->pass_env = "all"; /* as jobs of Titan's workers get it */
     if (u->orion_work_ms != NULL && u->orion == NULL)
-        return why_set(why, ERR_INVALID, "--orion-work-ms goes with --orion or --playground");
+        return why_set(why, ERR_INVALID, "--orion-work-ms needs --orion or --playground");
     snprintf(u->data, sizeof u->data, "%s", data);
     snprintf(u->worker_data, sizeof u->worker_data, "%s/worker%s", data, u->workers != NULL ? "s" : "");
     int64_t idle_ms = 0;
     if (u->playground && u->slots != NULL && strtol(u->slots, NULL, 10) < PLAYGROUND_SLOTS_MIN)
-        return why_set(why, ERR_INVALID, "--slots: the playground shows jobs side by side, so %d at least",
-                       PLAYGROUND_SLOTS_MIN);
-    if (u->idle != NULL && u->workers == NULL)
-        return why_set(why, ERR_INVALID, "--idle goes with --workers: one worker stays");
+        return why_set(why, ERR_INVALID, "--slots: the playground needs at least %d", PLAYGROUND_SLOTS_MIN);
+    if (u->idle != NULL && u->workers == NULL) return why_set(why, ERR_INVALID, "--idle needs --workers");
     if (u->idle != NULL && !spec_duration(slice_str(u->idle), &idle_ms))
-        return why_set(why, ERR_INVALID, "--idle: a duration like 90s or 5m is expected, not %s", u->idle);
+        return why_set(why, ERR_INVALID, "--idle: expected a duration like 90s or 5m, found `%s`", u->idle);
     return u->workers != NULL ? scaler_range_read(u->workers, &u->workers_min, &u->workers_max, why) : ERR_OK;
 }
 
 static void usage(void) {
-    printf(
-        "usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--pass-env LIST]\n"
-        "                [--detach] [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]]\n"
-        "                [--titan-http[=HOST:PORT|off]] [--resp[=HOST:PORT]] [--cors-origin LIST]\n"
-        "                [--orion-work-ms MIN..MAX]\n\n"
-        "Starts a server and a worker here, and starts again whichever ends.\n\n"
-        "  --data DIR          the server's directory; $REEVE_DATA, else ./.reeve. The worker's is DIR/worker\n"
-        "  --listen HOST:PORT  127.0.0.1:7070 unless said\n"
-        "  --slots N           jobs that the worker runs at once; 4 unless said\n"
-        "  --workers MIN..MAX  as many workers as there is work for; one unless said. Theirs is DIR/workers\n"
-        "  --pass-env LIST     variables of this environment that jobs get: NAME,NAME or all;\n"
-        "                      with --titan all unless said, none otherwise\n"
-        "  --idle DURATION     and one leaves that had nothing to do for so long; 60s unless said\n"
-        "  --detach, -d        in the background; `reeve down` ends it\n"
-        "  --playground        the server's plug can be pulled: it is killed for real, the port stays answered, and\n"
-        "                      30 s later, or when asked to, it is started again. With Orion's interface on port\n"
-        "                      8080, or another if that is taken; --orion=no does without\n"
-        "  --orion[=HOST:PORT] Orion's interface, too, for programs that speak it; 127.0.0.1:8080 unless said\n"
-        "  --orion-work-ms R   how long a task of Orion's interface works, in ms (default: 50..199); 2000..4999 is\n"
-        "                      slow enough to watch\n"
-        "  --titan[=HOST:PORT] Titan's protocol, too, for its clients; unless said 127.0.0.1:9090, and then also\n"
-        "  --titan-http[=…]    the HTTP interface of Titan's dashboard; 127.0.0.1:5000 unless said, off = not\n"
-        "  --resp[=HOST:PORT]  the shared store for Redis clients, too; 127.0.0.1:6379 unless said\n"
-        "  --cors-origin LIST  origins of pages that may use it from elsewhere, like http://localhost:3000\n");
+    printf("usage: reeve up [--data DIR] [--listen HOST:PORT] [--slots N] [--workers MIN..MAX] [--pass-env LIST]\n"
+           "                [--detach] [--playground] [--orion[=HOST:PORT]] [--titan[=HOST:PORT]]\n"
+           "                [--titan-http[=HOST:PORT|off]] [--resp[=HOST:PORT]] [--cors-origin LIST]\n"
+           "                [--orion-work-ms MIN..MAX]\n\n"
+           "Starts a server and a worker here, and restarts either if it ends.\n\n"
+           "  --data DIR          directory of the server (default: $REEVE_DATA, else ./.reeve); the worker uses "
+           "DIR/worker\n"
+           "  --listen HOST:PORT  address to listen on (default: 127.0.0.1:7070)\n"
+           "  --slots N           jobs that the worker runs at once (default: 4)\n"
+           "  --workers MIN..MAX  scale the number of workers with the load (default: one); they use DIR/workers\n"
+           "  --pass-env LIST     variables of this environment that jobs get: NAME,NAME or all\n                      "
+           "(default: none; with --titan: all)\n"
+           "  --idle DURATION     idle time after which a worker is drained (default: 60s)\n"
+           "  --detach, -d        run in the background; `reeve down` stops it\n"
+           "  --playground        the console can kill the server: the port stays answered, and the server is "
+           "restarted\n                      after 30 s or on request. Includes Orion's interface on port 8080 or a "
+           "free port;\n                      --orion=no leaves it out\n"
+           "  --orion[=HOST:PORT] also serve Orion's interface (default: 127.0.0.1:8080)\n"
+           "  --orion-work-ms R   duration of a task of Orion's interface, in ms (default: 50..199); 2000..4999 is\n"
+           "                      slow enough to watch\n"
+           "  --titan[=HOST:PORT] also serve Titan's protocol (default: 127.0.0.1:9090), and with it\n"
+           "  --titan-http[=…]    the HTTP interface of Titan's dashboard (default: 127.0.0.1:5000); off = not\n"
+           "  --resp[=HOST:PORT]  also serve the shared store to Redis clients (default: 127.0.0.1:6379)\n"
+           "  --cors-origin LIST  origins of web pages that may use Orion's interface, like http://localhost:3000\n");
 }
 
 /* ---- processes ---- */
@@ -249,7 +247,7 @@ static void part_ended(struct up *u, pid_t pid, int status) {
         int64_t wait = !early ? 0 : u->parts[p].wait_ms == 0 ? 500 : u->parts[p].wait_ms * 2;
         u->parts[p].wait_ms = wait > WAIT_MS_MAX ? WAIT_MS_MAX : wait;
         u->parts[p].again_ms = now_ms() + u->parts[p].wait_ms;
-        fprintf(stderr, "reeve up: %s ended (%s %d); it is started again. See %s/%s.log\n", part_words[p],
+        fprintf(stderr, "reeve up: %s ended (%s %d) and is restarted; see %s/%s.log\n", part_words[p],
                 WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
                 u->data, part_words[p]);
     }
@@ -315,7 +313,7 @@ static void say_link(const struct up *u) {
     if (client_open(&c, &where, &why) != ERR_OK) return;
     if (client_ask(&c, WIRE_LOGIN_NEW, &m, &f, &why) == ERR_OK) {
         const struct wire_login_link *got = f.message;
-        printf("The console, for one browser and five minutes (`reeve console` makes another link):\n\n  %.*s\n\n",
+        printf("Console (the link works once, for five minutes; `reeve console` makes another):\n\n  %.*s\n\n",
                SLICE_FMT(got->url));
     }
     client_close(&c);
@@ -355,23 +353,24 @@ static void say_where(const struct up *u) {
     const char *data = strcmp(u->data, ".reeve") == 0 ? NULL : u->data;
     line_of(u, "address", address);
     line_of(u, "orion.address", orion);
-    printf("A server on %s and a worker are there; what they say is in %s/*.log.\n\n", address, u->data);
+    printf("Server on %s and one worker started; logs: %s/*.log\n\n", address, u->data);
     say_listener("Orion's interface is", u->orion != NULL ? orion : NULL);
     say_listener("Titan's protocol is", u->titan);
     say_listener("The interface of Titan's dashboard is", u->titan_http);
     say_listener("Redis clients find the shared store", u->resp);
     if (u->titan != NULL && u->pass_env != NULL && u->pass_env[0] != 0)
-        printf("Jobs get these variables of this environment: %s. `--pass-env NAME,NAME` says which.\n", u->pass_env);
+        printf("Jobs get these variables of this environment: %s. Choose others with --pass-env NAME,NAME.\n",
+               u->pass_env);
     if (u->orion != NULL || u->titan != NULL || u->titan_http != NULL || u->resp != NULL) printf("\n");
     say_orion_page(u);
     say_link(u);
     if (data != NULL) printf("  export REEVE_DATA=%s\n", data);
-    printf("  reeve run -- echo hello       one command as a job\n"
-           "  reeve submit FLOW.yaml -w     a flow; examples/ has some\n"
-           "  reeve ls                      what there is, newest first\n"
-           "  reeve top                     the same and more, live\n"
-           "  reeve help                    everything else\n");
-    printf(u->detach ? "  reeve down                    end both\n" : "\nCtrl-C ends both.\n");
+    printf("  reeve run -- echo hello       run one command as a job\n"
+           "  reeve submit FLOW.yaml -w     submit a flow and wait; see examples/\n"
+           "  reeve ls                      list flows, newest first\n"
+           "  reeve top                     live view\n"
+           "  reeve help                    list the verbs\n");
+    printf(u->detach ? "  reeve down                    stop both\n" : "\nCtrl-C stops both.\n");
     fflush(stdout);
 }
 
@@ -417,7 +416,8 @@ static enum err supervise(struct up *u, struct why *why) {
         while (read(u->signals, &s, sizeof s) == sizeof s) {
             if (s.ssi_signo == SIGCHLD) continue;
             if (u->stopping && u->parts[PART_WORKER].pid != 0) kill(u->parts[PART_WORKER].pid, SIGTERM);
-            if (!u->stopping) fprintf(stderr, "reeve up: stopping; once more does not wait for jobs\n");
+            if (!u->stopping)
+                fprintf(stderr, "reeve up: stopping after the running jobs; a second signal does not wait\n");
             u->stopping = true;
             stop_next(u);
         }
@@ -456,7 +456,7 @@ static enum err pid_write(const struct up *u, struct why *why) {
     snprintf(path, sizeof path, "%s/up.pid", u->data);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* never closed: the lock ends with the process */
     if (fd < 0) return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
-    if (!pid_lock(fd, true)) return why_set(why, ERR_STATE, "another `reeve up` looks after %s", u->data);
+    if (!pid_lock(fd, true)) return why_set(why, ERR_STATE, "another `reeve up` is running on %s", u->data);
     if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
         return why_set(why, ERR_IO, "%s: %s", path, strerrordesc_np(errno));
     return ERR_OK;
@@ -513,7 +513,7 @@ enum err up_run(int count, char **args, const char *build, struct why *why) {
         usage();
         return ERR_OK;
     }
-    if (e == ERR_OK && is_ready(&u)) e = why_set(why, ERR_STATE, "a server runs on %s already", u.data);
+    if (e == ERR_OK && is_ready(&u)) e = why_set(why, ERR_STATE, "a server is already running on %s", u.data);
     if (e != ERR_OK) return e;
     if (mkdir(u.data, 0700) != 0 && errno != EEXIST)
         return why_set(why, ERR_IO, "%s: %s", u.data, strerrordesc_np(errno));
@@ -544,7 +544,8 @@ enum err up_down(int count, char **args, struct why *why) {
     enum err e = options_read(&u, count, args, why);
     if (e != ERR_OK) return e;
     if (u.help) {
-        printf("usage: reeve down [--data DIR]\n\nEnds what `reeve up` started; jobs that run are waited for.\n");
+        printf("usage: reeve down [--data DIR]\n\nStops what `reeve up` started, after the running jobs; called again, "
+               "it does not wait.\n");
         return ERR_OK;
     }
     snprintf(path, sizeof path, "%s/up.pid", u.data);
@@ -553,7 +554,7 @@ enum err up_down(int count, char **args, struct why *why) {
     if (there && kill((pid_t)pid, SIGTERM) != 0) there = false;
     while (there && !pid_lock(fileno(f), false)) (void)poll(NULL, 0, 20);
     if (f != NULL) fclose(f);
-    if (!there) return why_set(why, ERR_NOT_FOUND, "nothing that `reeve up` started runs on %s", u.data);
+    if (!there) return why_set(why, ERR_NOT_FOUND, "nothing that `reeve up` started is running on %s", u.data);
     (void)unlink(path);
     return ERR_OK;
 }

@@ -42,12 +42,12 @@ static enum err socket_open(const char *address, int *ret, struct why *why) {
     const char *colon = strrchr(address, ':');
     size_t len = colon != NULL ? (size_t)(colon - address) : 0;
     if (len == 0 || len >= sizeof host)
-        return why_set(why, ERR_INVALID, "%s: an address like 127.0.0.1:7070 is expected", address);
+        return why_set(why, ERR_INVALID, "%s: expected an address like 127.0.0.1:7070", address);
     bool braced = address[0] == '[' && address[len - 1] == ']';
     snprintf(host, sizeof host, "%.*s", (int)(braced ? len - 2 : len), address + braced);
     if (strcmp(host, "localhost") == 0) snprintf(host, sizeof host, "127.0.0.1");
     if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
-        return why_set(why, ERR_INVALID, "%s: an address like 127.0.0.1:7070 is expected", address);
+        return why_set(why, ERR_INVALID, "%s: expected an address like 127.0.0.1:7070", address);
     enum err e = socket_bind(found, address, ret, why);
     freeaddrinfo(found);
     return e;

@@ -151,7 +151,7 @@ static enum err options_complete(struct worker_program *w, struct why *why) {
     if (w->given.server[0] == 0 && server != NULL) snprintf(w->given.server, sizeof w->given.server, "%s", server);
     if (w->given.server[0] == 0) {
         if (!datadir_line(server_data(), "address", w->given.server, sizeof w->given.server))
-            return why_set(why, ERR_INVALID, "--server HOST:PORT is missing, and no server has left its address here");
+            return why_set(why, ERR_INVALID, "no server address: pass --server HOST:PORT, or set REEVE_SERVER");
         w->given.agent.server_now = server_now;
     }
     if (w->given.token[0] == 0) memcpy(w->given.token, token, sizeof w->given.token);
@@ -216,12 +216,12 @@ static void machine_claim(const struct worker_options *o) {
     if (o->share_of == 0) {
         if (!claim("machine"))
             log_line(NULL,
-                     "another worker on this machine offers all of its processors and memory, too: start both with "
+                     "another worker on this machine also offers all of its processors and memory: start both with "
                      "--share (1/2 and 2/2), or with --cpu and --memory");
         return;
     }
     snprintf(name, sizeof name, "machine-%u-of-%u", o->share_at, o->share_of);
-    snprintf(line, sizeof line, "another worker on this machine offers share %u/%u, too: give each another --share",
+    snprintf(line, sizeof line, "another worker on this machine also offers share %u/%u: give each its own --share",
              o->share_at, o->share_of);
     if (!claim(name)) log_line(NULL, line);
 }
@@ -353,7 +353,7 @@ static enum err foreseen_read(int from, struct arena *arena, struct wire_worker_
     size_t len = 0;
     for (ssize_t n; len < sizeof bytes && (n = read(from, bytes + len, sizeof bytes - len)) > 0;) len += (size_t)n;
     if (len == 0 || bytes[0] >= ERR_COUNT)
-        return why_set(why, ERR_IO, "what a worker would offer could not be found out");
+        return why_set(why, ERR_IO, "the resources of a worker could not be determined");
     if (bytes[0] != ERR_OK) return why_set(why, (enum err)bytes[0], "%.*s", (int)(len - 1), (const char *)bytes + 1);
     return tlv_decode(&wire_worker_info_desc, slice_of(bytes + 1, len - 1), TLV_STRICT, arena, ret, why);
 }

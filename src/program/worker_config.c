@@ -48,7 +48,7 @@ static enum err read_handler(struct config_reader *r, struct why *why) {
     const char *words[ARGS_MAX + 1];
     uint32_t count = 0;
     if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length == 0)
-        return refuse(r, why, "a type of job is expected");
+        return refuse(r, why, "expected a type of job");
     if (a->handler_count == AGENT_LIST_MAX) return refuse(r, why, "too many handlers");
     const char *type = text_keep(r);
     enum err e = next(r, why);
@@ -81,7 +81,7 @@ static enum err read_handlers(struct config_reader *r, struct why *why) {
 
 static enum err give(struct config_reader *r, const char *option, struct why *why) {
     struct why inner = {{0}};
-    if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, why, "a plain value is expected here");
+    if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, why, "expected a plain value");
     enum err e = r->each(r->o, option, text_keep(r), &inner);
     return e == ERR_OK ? next(r, why) : refuse(r, why, inner.text);
 }
@@ -89,7 +89,7 @@ static enum err give(struct config_reader *r, const char *option, struct why *wh
 static enum err read_pair(struct config_reader *r, struct why *why) {
     char option[64] = "--";
     if (r->event.type != YAML_SCALAR_EVENT || r->event.data.scalar.length > sizeof option - 3)
-        return refuse(r, why, "the name of an option is expected");
+        return refuse(r, why, "expected the name of an option");
     memcpy(option + 2, r->event.data.scalar.value, r->event.data.scalar.length);
     for (char *c = option + 2; *c != 0; c++)
         if (*c == '_') *c = '-';

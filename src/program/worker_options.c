@@ -37,7 +37,7 @@ static enum err number(const char *name, const char *value, uint64_t least, uint
     errno = 0;
     unsigned long long v = strtoull(value, &end, 10);
     if (errno != 0 || end == value || *end != 0 || value[0] == '-' || v < least || v > most)
-        return why_set(why, ERR_INVALID, "%s: a number from %llu to %llu is expected, not %s", name,
+        return why_set(why, ERR_INVALID, "%s: expected a number from %llu to %llu, found `%s`", name,
                        (unsigned long long)least, (unsigned long long)most, value);
     *ret = v;
     return ERR_OK;
@@ -47,7 +47,7 @@ static enum err label_add(struct worker_options *o, char *value, struct why *why
     struct agent_options *a = &o->agent;
     char *equal = strchr(value, '=');
     if (equal == NULL || equal == value)
-        return why_set(why, ERR_INVALID, "--label: NAME=VALUE is expected, not %s", value);
+        return why_set(why, ERR_INVALID, "--label: expected NAME=VALUE, found `%s`", value);
     if (a->label_count == AGENT_LIST_MAX) return why_set(why, ERR_LIMIT, "--label: more than %u", AGENT_LIST_MAX);
     *equal = 0;
     a->labels[a->label_count++] = (struct agent_pair){value, equal + 1};
@@ -59,7 +59,7 @@ static enum err resource_add(struct worker_options *o, char *value, struct why *
     char *equal = strchr(value, '=');
     uint64_t amount = 0;
     if (equal == NULL || equal == value)
-        return why_set(why, ERR_INVALID, "--resource: NAME=AMOUNT is expected, not %s", value);
+        return why_set(why, ERR_INVALID, "--resource: expected NAME=AMOUNT, found `%s`", value);
     if (a->resource_count == AGENT_RESOURCES_MAX)
         return why_set(why, ERR_LIMIT, "--resource: more than %u", AGENT_RESOURCES_MAX);
     enum err e = number("--resource", equal + 1, 1, UINT64_MAX >> 1, &amount, why);
@@ -81,7 +81,7 @@ static enum err handler_add(struct worker_options *o, char *value, struct why *w
     struct agent_options *a = &o->agent;
     char *equal = strchr(value, '=');
     if (equal == NULL || equal == value || equal[1] == 0)
-        return why_set(why, ERR_INVALID, "--handler: TYPE=PROGRAM is expected, not %s", value);
+        return why_set(why, ERR_INVALID, "--handler: expected TYPE=PROGRAM, found `%s`", value);
     if (a->handler_count == AGENT_LIST_MAX) return why_set(why, ERR_LIMIT, "--handler: more than %u", AGENT_LIST_MAX);
     const char **argv = o->handler_programs[a->handler_count];
     *equal = 0;
@@ -130,12 +130,12 @@ static enum err limit_read(const char *option, struct proc_limits *to, const cha
     size_t len = equal != NULL ? (size_t)(equal - value) : 0;
     while (n < end && !slice_eq(slice_of(value, len), slice_str(n->name))) n++;
     if (n == end)
-        return why_set(why, ERR_INVALID, "%s: memory, cpu, pids, open_files or file_size=AMOUNT is expected, not %s",
+        return why_set(why, ERR_INVALID, "%s: expected memory, cpu, pids, open_files or file_size=AMOUNT, found `%s`",
                        option, value);
     char *at = (char *)to + n->at;
     uint64_t amount = 0;
     if (!amount_read(n->kind, slice_str(equal + 1), &amount))
-        return why_set(why, ERR_INVALID, "%s: an amount of %s is expected, not %s", option, n->name, equal + 1);
+        return why_set(why, ERR_INVALID, "%s: expected an amount of %s, found `%s`", option, n->name, equal + 1);
     if (n->kind == AMOUNT_SIZE)
         *(uint64_t *)at = amount;
     else
@@ -157,26 +157,26 @@ static enum err limits_by_take(struct worker_options *o, char *value, struct why
         o->limits_by = (enum oscgroup_by)i;
         return ERR_OK;
     }
-    return why_set(why, ERR_INVALID, "--limits-by: auto, cgroup2, cgroup1, rlimit or none is expected, not %s", value);
+    return why_set(why, ERR_INVALID, "--limits-by: expected auto, cgroup2, cgroup1, rlimit or none, found `%s`", value);
 }
 
 static enum err cpu_take(struct worker_options *o, char *value, struct why *why) {
     o->has_cpu = true;
     if (spec_milli(slice_str(value), &o->agent.cpu_milli)) return ERR_OK;
-    return why_set(why, ERR_INVALID, "--cpu: a number like 4 or 1.5 is expected, not %s", value);
+    return why_set(why, ERR_INVALID, "--cpu: expected a number like 4 or 1.5, found `%s`", value);
 }
 
 static enum err memory_take(struct worker_options *o, char *value, struct why *why) {
     o->has_memory = true;
     if (spec_size(slice_str(value), &o->agent.memory_bytes)) return ERR_OK;
-    return why_set(why, ERR_INVALID, "--memory: a size like 512MiB or 8GiB is expected, not %s", value);
+    return why_set(why, ERR_INVALID, "--memory: expected a size like 512MiB or 8GiB, found `%s`", value);
 }
 
 static enum err share_take(struct worker_options *o, char *value, struct why *why) {
     uint64_t at = 0, of = 0;
     char *slash = strchr(value, '/');
     if (slash == NULL)
-        return why_set(why, ERR_INVALID, "--share: K/N, the K-th of N equal parts, is expected, not %s", value);
+        return why_set(why, ERR_INVALID, "--share: expected K/N, the K-th of N equal parts, found `%s`", value);
     *slash = 0;
     enum err e = number("--share", slash + 1, 1, WORKER_SHARES_MAX, &of, why);
     if (e == ERR_OK) e = number("--share", value, 1, of, &at, why);
@@ -188,7 +188,7 @@ static enum err share_take(struct worker_options *o, char *value, struct why *wh
 
 static enum err sandbox_take(struct worker_options *o, char *value, struct why *why) {
     if (wire_sandbox_of(slice_str(value), &o->agent.sandbox.least)) return ERR_OK;
-    return why_set(why, ERR_INVALID, "--sandbox: strict, net-off or none is expected, not %s", value);
+    return why_set(why, ERR_INVALID, "--sandbox: expected strict, net-off or none, found `%s`", value);
 }
 
 static enum err sandbox_path_add(struct worker_options *o, char *value, struct why *why) {
@@ -201,7 +201,7 @@ static enum err sandbox_path_add(struct worker_options *o, char *value, struct w
 static enum err job_uids_take(struct worker_options *o, char *value, struct why *why) {
     uint64_t first = 0, last = 0;
     char *dash = strchr(value, '-');
-    if (dash == NULL) return why_set(why, ERR_INVALID, "--job-uids: FIRST-LAST is expected, not %s", value);
+    if (dash == NULL) return why_set(why, ERR_INVALID, "--job-uids: expected FIRST-LAST, found `%s`", value);
     *dash = 0;
     enum err e = number("--job-uids", value, 1, UINT32_MAX - 2, &first, why);
     if (e == ERR_OK) e = number("--job-uids", dash + 1, first, UINT32_MAX - 2, &last, why);
@@ -230,42 +230,42 @@ static enum err http_private_take(struct worker_options *o, char *value, struct 
 
 /* clang-format off */
 static const struct worker_option options[] = {
-    {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "host:port, tls://host:port or unix:/path; else $REEVE_SERVER,\nelse the server of $REEVE_DATA (.reeve)"},
-    {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "else $REEVE_TOKEN, else worker.token of $REEVE_DATA (.reeve),\nif that directory is the one of the server and there is no --tls-cert"},
-    {"--tls-cert", "FILE", OPTION_TEXT, AT(tls.cert), .help = "its certificate, as `reeve cert worker` makes it: instead of token and --tls-ca"},
-    {"--tls-key", "FILE", OPTION_TEXT, AT(tls.key), .help = "its key; standard: the file of the certificate"},
+    {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "address of the server: host:port, tls://host:port or unix:/path\n(default: $REEVE_SERVER, else the server of $REEVE_DATA (.reeve))"},
+    {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "token (default: $REEVE_TOKEN, else worker.token of $REEVE_DATA (.reeve),\nif that directory belongs to the server and there is no --tls-cert)"},
+    {"--tls-cert", "FILE", OPTION_TEXT, AT(tls.cert), .help = "certificate made by `reeve cert worker`, instead of token and --tls-ca"},
+    {"--tls-key", "FILE", OPTION_TEXT, AT(tls.key), .help = "key of the certificate (default: the file of the certificate)"},
     {"--tls-ca", "FILE", OPTION_TEXT, AT(tls.ca), .help = "authority of the server's certificate"},
-    {"--tls-pin", "HEX", OPTION_TEXT, AT(tls.pin), .help = "or: SHA-256 of the server's certificate"},
-    {"--tenant", "NAME", OPTION_TEXT, AT(agent.tenant), .help = "whose jobs it runs, and no others; standard: of its token or certificate, else default"},
-    {"--data", "DIR", OPTION_COPY, ROOM(data), .help = "its own directory: who it is, results not yet delivered; standard: .reeve-worker"},
-    {"--name", "NAME", OPTION_COPY, ROOM(host), .help = "how its id begins; standard: the name in its certificate, or of the machine"},
-    {"--slots", "N", OPTION_CALL, .call = slots_take, .help = "jobs at a time; standard: 4"},
-    {"--pool", "NAME", OPTION_TEXT, AT(agent.pool), .help = "the pool that it belongs to; standard: default"},
-    {"--capability", "NAME", OPTION_CALL, .call = capability_add, .help = "what it can do; may come several times"},
-    {"--handler", "TYPE=PROGRAM", OPTION_CALL, .call = handler_add, .help = "what runs jobs of this type (`handler: TYPE`): it gets the payload as last argument\nand on standard input; may come several times; with arguments: in the file of --config"},
-    {"--config", "FILE", OPTION_TEXT, AT(config), .help = "YAML: these options by their names, and `handlers: {TYPE: [program, argument]}`;\nelse $REEVE_WORKER_CONFIG"},
-    {"--titan-master", "HOST:PORT", OPTION_TEXT, AT(titan_master), .help = "work for a Titan master in place of a server, by Titan's protocol"},
-    {"--titan-listen", "[HOST:]PORT", OPTION_TEXT, AT(titan_listen), .help = "where that master reaches this worker; this machine only, unless a host is said; standard: 8080"},
-    {"--titan-open", NULL, OPTION_SWITCH, AT(titan_open), .help = "that port may be reached from other machines: whoever reaches it may run anything here"},
-    {"--label", "NAME=VALUE", OPTION_CALL, .call = label_add, .help = "what it is; may come several times"},
-    {"--cpu", "N", OPTION_CALL, .call = cpu_take, .help = "processors that jobs may ask for a share of; standard: all"},
-    {"--memory", "SIZE", OPTION_CALL, .call = memory_take, .help = "memory that jobs may ask for a share of; standard: all"},
-    {"--gpus", "N", OPTION_U32, AT(agent.gpus), 0, 1024, .help = "how many it has; standard: those of $CUDA_VISIBLE_DEVICES, which also names them"},
-    {"--share", "K/N", OPTION_CALL, .call = share_take, .help = "of several workers on one machine, this is the K-th of N: it offers an N-th of the processors and the memory,\nand the K-th part of the GPUs of $CUDA_VISIBLE_DEVICES, unless --cpu, --memory, --gpus say otherwise"},
-    {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "something else that jobs may ask for a share of; may come several times"},
-    {"--limit", "NAME=AMOUNT", OPTION_CALL, .call = limit_add, .help = "what one job may use at most: memory, cpu, pids, open_files, file_size; may come several times"},
-    {"--limit-standard", "NAME=AMOUNT", OPTION_CALL, .call = limit_standard_add, .help = "the same for jobs that name no limit of their own"},
-    {"--limit-by-request", NULL, OPTION_SWITCH, AT(agent.ceilings.by_request), .help = "jobs get no more memory and cpu than they asked for, unless they name a limit"},
-    {"--limits-by", "MEANS", OPTION_CALL, .call = limits_by_take, .help = "auto, cgroup2, cgroup1, rlimit or none; standard: auto, the best that works here"},
-    {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "it is expected to come back"},
-    {"--python-path", "DIR", OPTION_TEXT, AT(python_path), .help = "where jobs can import `reeve` and `titan_sdk` from;\nstandard: $REEVE_PYTHON_PATH, else the modules that came with this program"},
-    {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, by commas, or `all`"},
-    {"--sandbox", "WORD", OPTION_CALL, .call = sandbox_take, .help = "what every job has around it at least: strict, net-off or none (the standard)"},
-    {"--sandbox-path", "DIR", OPTION_CALL, .call = sandbox_path_add, .help = "with --sandbox strict: jobs may name it, and what is below it, in their own; may come several times"},
-    {"--job-uids", "FIRST-LAST", OPTION_CALL, .call = job_uids_take, .help = "every job runs under a uid of these that no other has; for a worker that is root"},
-    {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on its disk while the server is away; beyond it jobs wait"},
-    {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "addresses that are not public and that http jobs may ask all the same:\n10.0.0.0/8,::1, or `all`; standard: $REEVE_HTTP_PRIVATE, else none"},
-    {"--help", NULL, OPTION_SWITCH, AT(help), .help = "this text"},
+    {"--tls-pin", "HEX", OPTION_TEXT, AT(tls.pin), .help = "SHA-256 of the server's certificate, instead of --tls-ca"},
+    {"--tenant", "NAME", OPTION_TEXT, AT(agent.tenant), .help = "run only jobs of this tenant (default: that of its token or certificate, else default)"},
+    {"--data", "DIR", OPTION_COPY, ROOM(data), .help = "directory of this worker: identity and undelivered results (default: .reeve-worker)"},
+    {"--name", "NAME", OPTION_COPY, ROOM(host), .help = "beginning of its id (default: the name in its certificate, or of the machine)"},
+    {"--slots", "N", OPTION_CALL, .call = slots_take, .help = "number of jobs at a time (default: 4)"},
+    {"--pool", "NAME", OPTION_TEXT, AT(agent.pool), .help = "pool of this worker (default: default)"},
+    {"--capability", "NAME", OPTION_CALL, .call = capability_add, .help = "capability of this worker; may be repeated"},
+    {"--handler", "TYPE=PROGRAM", OPTION_CALL, .call = handler_add, .help = "program for jobs of this type (`handler: TYPE`): it gets the payload as last argument\nand on standard input; may be repeated; with arguments: in the file of --config"},
+    {"--config", "FILE", OPTION_TEXT, AT(config), .help = "YAML file with these options by name, and `handlers: {TYPE: [program, argument]}`\n(default: $REEVE_WORKER_CONFIG)"},
+    {"--titan-master", "HOST:PORT", OPTION_TEXT, AT(titan_master), .help = "work for a Titan master instead of a server, by Titan's protocol"},
+    {"--titan-listen", "[HOST:]PORT", OPTION_TEXT, AT(titan_listen), .help = "port for the master; reachable from this machine only, unless a host is given (default: 8080)"},
+    {"--titan-open", NULL, OPTION_SWITCH, AT(titan_open), .help = "allow other machines to reach that port, although it runs any program without authentication"},
+    {"--label", "NAME=VALUE", OPTION_CALL, .call = label_add, .help = "label of this worker; may be repeated"},
+    {"--cpu", "N", OPTION_CALL, .call = cpu_take, .help = "processors for jobs (default: all)"},
+    {"--memory", "SIZE", OPTION_CALL, .call = memory_take, .help = "memory for jobs (default: all)"},
+    {"--gpus", "N", OPTION_U32, AT(agent.gpus), 0, 1024, .help = "number of GPUs (default: those named in $CUDA_VISIBLE_DEVICES)"},
+    {"--share", "K/N", OPTION_CALL, .call = share_take, .help = "this is the K-th of N workers on one machine: it offers an N-th of the processors and the memory,\nand the K-th part of the GPUs of $CUDA_VISIBLE_DEVICES; --cpu, --memory, --gpus override it"},
+    {"--resource", "NAME=AMOUNT", OPTION_CALL, .call = resource_add, .help = "custom resource of this worker; may be repeated"},
+    {"--limit", "NAME=AMOUNT", OPTION_CALL, .call = limit_add, .help = "limit of one job: memory, cpu, pids, open_files, file_size; may be repeated"},
+    {"--limit-standard", "NAME=AMOUNT", OPTION_CALL, .call = limit_standard_add, .help = "limit of jobs that set none themselves"},
+    {"--limit-by-request", NULL, OPTION_SWITCH, AT(agent.ceilings.by_request), .help = "use the requested memory and cpu of a job as its limit, unless it sets one"},
+    {"--limits-by", "MEANS", OPTION_CALL, .call = limits_by_take, .help = "mechanism for limits: auto, cgroup2, cgroup1, rlimit or none (default: auto, the best that works here)"},
+    {"--permanent", NULL, OPTION_SWITCH, AT(agent.permanent), .help = "this worker is expected to come back"},
+    {"--python-path", "DIR", OPTION_TEXT, AT(python_path), .help = "path from which jobs import `reeve` and `titan_sdk`\n(default: $REEVE_PYTHON_PATH, else the modules installed with this program)"},
+    {"--pass-env", "NAMES", OPTION_TEXT, AT(pass_env), .help = "variables of its environment that jobs get, separated by commas, or `all`"},
+    {"--sandbox", "WORD", OPTION_CALL, .call = sandbox_take, .help = "least sandbox of every job: strict, net-off or none (default: none)"},
+    {"--sandbox-path", "DIR", OPTION_CALL, .call = sandbox_path_add, .help = "with --sandbox strict: path that jobs may open in their sandbox; may be repeated"},
+    {"--job-uids", "FIRST-LAST", OPTION_CALL, .call = job_uids_take, .help = "range of uids: every job runs under its own; needs a worker that runs as root"},
+    {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on disk while the server is unreachable; beyond it jobs wait"},
+    {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "non-public addresses that http jobs may use:\n10.0.0.0/8,::1, or `all` (default: $REEVE_HTTP_PRIVATE, else none)"},
+    {"--help", NULL, OPTION_SWITCH, AT(help), .help = "show this help"},
 };
 /* clang-format on */
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -318,11 +318,11 @@ bool worker_options_has_value(const char *name) {
 static enum err take_from_file(struct worker_options *o, const char *name, char *value, struct why *why) {
     const struct worker_option *option = option_find(name);
     if (option == NULL || option->at == AT(help) || option->at == AT(config))
-        return why_set(why, ERR_INVALID, "%s: there is no such option", name + 2);
+        return why_set(why, ERR_INVALID, "there is no option %s", name + 2);
     if (option->kind != OPTION_SWITCH) return take(o, option, value, why);
     bool on = strcmp(value, "true") == 0 || strcmp(value, "yes") == 0;
     if (!on && strcmp(value, "false") != 0 && strcmp(value, "no") != 0)
-        return why_set(why, ERR_INVALID, "%s: yes or no is expected, not %s", name + 2, value);
+        return why_set(why, ERR_INVALID, "%s: expected yes or no, found `%s`", name + 2, value);
     *(bool *)((char *)o + option->at) = on;
     return ERR_OK;
 }
@@ -340,10 +340,11 @@ enum err worker_options_read(struct worker_options *o, int count, char **args, s
     if (read != ERR_OK) return read;
     for (int i = 0; i < count && !o->help; i++) {
         const struct worker_option *option = option_find(args[i]);
-        if (option == NULL) return why_set(why, ERR_INVALID, "%s: no such option; --help lists them", args[i]);
+        if (option == NULL)
+            return why_set(why, ERR_INVALID, "there is no option %s; `reeve worker --help` lists them", args[i]);
         char *value = NULL;
         if (option->kind != OPTION_SWITCH) {
-            if (i + 1 == count) return why_set(why, ERR_INVALID, "%s: a value is missing", args[i]);
+            if (i + 1 == count) return why_set(why, ERR_INVALID, "%s needs a value", args[i]);
             value = args[++i];
         }
         enum err e = take(o, option, value, why);

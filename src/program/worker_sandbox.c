@@ -133,8 +133,8 @@ enum err worker_sandbox_reach(const struct worker_options *o, const char *space_
         if (stat(full, &st) != 0 || !(st.st_mode & S_IXOTH))
             return why_set(
                 why, ERR_FORBIDDEN,
-                "--job-uids: jobs with uids of their own do not get through %s to %s: it is closed to others", full,
-                space_path);
+                "--job-uids: jobs with uids of their own cannot pass through %s to %s: it is closed to other users",
+                full, space_path);
     }
     return ERR_OK;
 }

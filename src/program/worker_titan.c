@@ -51,8 +51,8 @@ enum err worker_titan_check(const struct worker_options *o, struct why *why) {
     if (!osloop_is_public(address) || o->titan_open) return ERR_OK;
     return why_set(
         why, ERR_FORBIDDEN,
-        "--titan-listen: %s can be reached from other machines, and whoever reaches it may run anything here: "
-        "Titan's protocol asks nobody who he is (who means it has to say --titan-open)",
+        "--titan-listen: %s can be reached from other machines, and Titan's protocol has no authentication: any "
+        "client could run anything here; pass --titan-open to allow it",
         address);
 }
 

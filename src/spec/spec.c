@@ -13,7 +13,7 @@ static enum err check_name(struct spec *s, const struct json_node *n) {
         uint8_t c = n->key.ptr[i];
         if (c < 0x20 || c == 0x7f || c == '/' || c == '#' || c == '~' || c == '[')
             return spec_refuse(s, n->key_at, ERR_INVALID,
-                               "the name of a job has no control characters and none of / # ~ [");
+                               "the name of a job cannot contain control characters or / # ~ [");
     }
     return ERR_OK;
 }

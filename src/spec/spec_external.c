@@ -32,7 +32,7 @@ static enum err read_submit(struct spec *s, const struct json_node *node, struct
     if (node == NULL) return ERR_OK;
     enum err e = read_step(s, node, &x);
     if (e == ERR_OK && (x.every_ms != 0 || x.up_to_ms != 0 || x.until != NULL || x.failed != NULL))
-        e = spec_refuse(s, node->at, ERR_INVALID, "`every`, `up_to`, `until` and `failed` are of a `poll`");
+        e = spec_refuse(s, node->at, ERR_INVALID, "`every`, `up_to`, `until` and `failed` belong to a `poll`");
     return e == ERR_OK ? keep_step(s, &x, &job->r.submit) : e;
 }
 
@@ -41,9 +41,9 @@ static enum err read_poll(struct spec *s, const struct json_node *node, struct s
     if (node == NULL) return ERR_OK;
     enum err e = read_step(s, node, &x);
     if (e == ERR_OK && x.every_ms == 0)
-        e = spec_refuse(s, node->at, ERR_INVALID, "a poll needs to know how often: `every: 30s`");
+        e = spec_refuse(s, node->at, ERR_INVALID, "a poll needs its interval: `every: 30s`");
     if (e == ERR_OK && x.http != NULL && x.until == NULL)
-        e = spec_refuse(s, node->at, ERR_INVALID, "a poll by `http` needs `until`: when is it over?");
+        e = spec_refuse(s, node->at, ERR_INVALID, "a poll by `http` needs `until`: the condition that ends it");
     if (e == ERR_OK && x.until != NULL) e = spec_expression(s, x.until, "until", &x.step.until);
     if (e == ERR_OK && x.failed != NULL) e = spec_expression(s, x.failed, "failed", &x.step.failed);
     if (e == ERR_OK) e = keep_step(s, &x, &job->r.poll);

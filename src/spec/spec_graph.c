@@ -1,5 +1,7 @@
 /* spec_graph.c: the jobs of a flow file together: names, needs, phases, an order in which parents come first, option
  * sets that are sent once, compensations and cache keys. */
+#include <stdio.h>
+
 #include "hash.h"
 #include "panic.h"
 #include "spec_impl.h"
@@ -97,8 +99,8 @@ static enum err check_inputs(struct spec *s, const struct spec_job *job, const s
         if (position == 0) return spec_job_unknown(s, job->inputs->at, takes[i].job);
         for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
         if (!needed)
-            return spec_refuse(s, job->inputs->at, ERR_INVALID, "it takes a file of `%.*s`, so it must need it",
-                               SLICE_FMT(takes[i].job));
+            return spec_refuse(s, job->inputs->at, ERR_INVALID, "it uses a file of `%.*s`: add `%.*s` to `needs`",
+                               SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].job));
         if (!may_keep(&s->jobs[position - 1], takes[i].name))
             return spec_refuse(s, job->inputs->at, ERR_UNKNOWN_NAME, "`%.*s` has no artifact `%.*s`",
                                SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].name));
@@ -221,6 +223,8 @@ static enum err read_phases(struct spec_graph *g, uint32_t *phases) {
 
 /* ---- order ---- */
 
+#define CYCLE_SHOWN_MAX 8u
+
 static struct slice node_name(const struct spec_graph *g, uint32_t node) {
     return node < g->s->job_count ? g->s->jobs[node].name : g->barrier_names[node - g->s->job_count];
 }
@@ -232,14 +236,29 @@ static uint32_t open_parent(const struct spec_graph *g, const uint32_t *open, ui
     return g->edges[node].parents[k];
 }
 
+/* "a → b → a": each job is needed by the one after it. Long circles are cut. */
+static void cycle_text(struct spec_graph *g, const uint32_t *open, uint32_t from, char *ret, size_t size) {
+    uint32_t members[CYCLE_SHOWN_MAX], count = 0, at = from;
+    do {
+        members[count++] = at;
+        at = open_parent(g, open, at);
+    } while (at != from && count < CYCLE_SHOWN_MAX);
+    size_t len = (size_t)snprintf(ret, size, "%.*s", SLICE_FMT(node_name(g, from)));
+    if (at != from) len += (size_t)snprintf(ret + len, size - len, " → …");
+    while (count > 0 && len < size) {
+        struct slice name = node_name(g, members[--count]);
+        len += (size_t)snprintf(ret + len, size - len, " → %.*s", SLICE_FMT(name));
+    }
+}
+
 static enum err refuse_cycle(struct spec_graph *g, const uint32_t *open) {
+    char text[160];
     uint32_t at = 0;
     while (open[at] == 0) at++;
     for (uint32_t step = 0; step < g->node_count; step++) at = open_parent(g, open, at);
     if (at >= g->s->job_count) at = open_parent(g, open, at); /* a barrier has no place in the file; its parents do */
-    return spec_refuse(g->s, g->s->jobs[at].at, ERR_CYCLE,
-                       "the jobs run in a circle: `%.*s` comes after `%.*s`, which in the end comes after it",
-                       SLICE_FMT(node_name(g, at)), SLICE_FMT(node_name(g, open_parent(g, open, at))));
+    cycle_text(g, open, at, text, sizeof text);
+    return spec_refuse(g->s, g->s->jobs[at].at, ERR_CYCLE, "dependency cycle: %s; remove one of these `needs`", text);
 }
 
 /* Kahn: first come, first out, so a file that is in order stays as it is. order[i] is a node, place[node] its i. */

@@ -164,7 +164,7 @@ static enum err read_expect(struct spec *s, const struct json_node *node, struct
 static enum err check_method(struct spec *s, uint32_t at, struct slice method) {
     for (size_t i = 0; i < method.len; i++)
         if (method.ptr[i] < 'A' || method.ptr[i] > 'Z')
-            return spec_refuse(s, at, ERR_INVALID, "a method is written in capital letters, like POST, not `%.*s`",
+            return spec_refuse(s, at, ERR_INVALID, "expected a method in capital letters, like POST, found `%.*s`",
                                SLICE_FMT(method));
     return ERR_OK;
 }

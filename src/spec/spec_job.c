@@ -11,7 +11,7 @@ static enum err file_load(struct spec *s, const struct json_node *node, struct s
     struct why inner = {{0}};
     const struct spec_world *w = &s->in->world;
     if (w->file == NULL)
-        return spec_refuse(s, node->at, ERR_UNSUPPORTED, "files cannot be named here: give the text itself");
+        return spec_refuse(s, node->at, ERR_UNSUPPORTED, "files cannot be named here: include the text itself");
     enum err e = w->file(w->ctx, path, ret, &inner);
     return e == ERR_OK ? ERR_OK : spec_refuse(s, node->at, e, "%s", inner.text);
 }
@@ -52,7 +52,7 @@ static enum err read_archive(struct spec *s, struct spec_job *job) {
     if (x.file.len == 0) return spec_refuse(s, node->at, ERR_INVALID, "an archive needs its `file`");
     if (job->r.workdir.len > 0)
         return spec_refuse(s, node->at, ERR_INVALID,
-                           "an archive is run where it is unpacked: `dir` in place of `workdir`");
+                           "an archive runs where it is unpacked: use `dir` instead of `workdir`");
     e = file_load(s, node, x.file, &file);
     if (e == ERR_OK && x.args != NULL) e = spec_args(s, x.args, true, &job->r.argv);
     job->r.script = file.bytes;
@@ -142,7 +142,7 @@ static enum err read_inputs(struct spec *s, struct spec_job *job) {
                            "only a job with `run`, `script` or `archive` has a directory for inputs");
     if (job->cache != NULL)
         return spec_refuse(s, node->at, ERR_INVALID,
-                           "`inputs` or `cache`, not both: what the result depends on is not known at the submit");
+                           "`inputs` or `cache`, not both: the content of inputs is not known at submit");
     struct wire_take *list = spec_alloc(s, sizeof *list * node->count);
     if (list == NULL) return spec_full(s);
     for (const struct json_node *n = node->first; n != NULL; n = n->next) {
@@ -223,7 +223,7 @@ static enum err list_expression(struct spec *s, const struct json_node *list, st
     enum err e = put_list(s, list, &out);
     if (e == ERR_OK && out.full)
         e = spec_refuse(s, list->at, ERR_LIMIT,
-                        "a list of more than %u bytes: let a job before it write the items as its output",
+                        "a list of more than %u bytes: let an earlier job write the items as its output",
                         WIRE_TEXT_MAX);
     uint8_t *copy = e == ERR_OK ? spec_alloc(s, out.len) : NULL;
     if (e == ERR_OK && copy == NULL) e = spec_full(s);
@@ -291,7 +291,7 @@ static enum err read_service(struct spec *s, struct spec_job *job) {
 }
 
 static enum err read_noop(struct spec *s, struct spec_job *job) {
-    return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` is true, or is not there");
+    return job->noop ? ERR_OK : spec_refuse(s, job->at, ERR_INVALID, "`noop` can only be true");
 }
 
 static enum err read_fail(struct spec *s, struct spec_job *job) {
@@ -333,9 +333,11 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     const char *of = is_undo ? "a compensation" : "a job";
     uint32_t given = job->given & GIVEN_KINDS, kind = 0;
     if (given == 0) return refuse_without_kind(s, job, of, is_undo ? IN_UNDO : IN_JOB);
-    if (given & (given - 1)) return spec_refuse(s, job->at, ERR_INVALID, "%s is one thing: it has two kinds here", of);
+    if (given & (given - 1))
+        return spec_refuse(s, job->at, ERR_INVALID, "%s has exactly one kind: found `%s` and `%s`", of,
+                           kind_key(given & -given)->key, kind_key(given & (given - 1) & -(given & (given - 1)))->key);
     if ((job->given & GIVEN_PAYLOAD) && given != GIVEN_HANDLER)
-        return spec_refuse(s, job->at, ERR_INVALID, "`payload` is what a `handler` gets: there is none here");
+        return spec_refuse(s, job->at, ERR_INVALID, "`payload` needs a `handler`");
     while (given != 1u << kind) kind++;
     job->o.kind = kinds[kind].kind;
     return kinds[kind].read != NULL ? kinds[kind].read(s, job) : ERR_OK;

@@ -9,179 +9,179 @@
 
 static const struct spec_field gate_fields[] = {
     KEY("message",   SPEC_TEMPLATE, spec_job, r.message,       "what the person is asked"),
-    KEY("role",      SPEC_TEXT,  spec_job, o.approval_role, "who may answer; anyone with the right to approve, unless said"),
-    KEY("quorum",    SPEC_COUNT, spec_job, o.quorum,        "how many must agree; 1 unless said"),
-    KEY("four_eyes", SPEC_BOOL,  spec_job, o.four_eyes,     "who submitted the flow may not approve"),
-    KEY("timeout",   SPEC_MS64,  spec_job, o.approval_ms,   "after which no answer means no; 48h unless said"),
+    KEY("role",      SPEC_TEXT,  spec_job, o.approval_role, "role that may answer (default: anyone with the right to approve)"),
+    KEY("quorum",    SPEC_COUNT, spec_job, o.quorum,        "number of approvals needed (default: 1)"),
+    KEY("four_eyes", SPEC_BOOL,  spec_job, o.four_eyes,     "the submitter of the flow cannot approve"),
+    KEY("timeout",   SPEC_MS64,  spec_job, o.approval_ms,   "time after which a missing answer counts as a rejection (default: 48h)"),
 };
 static const struct spec_object gate_keys = {"a gate", gate_fields, COUNT(gate_fields)};
 
 static const struct spec_field backoff_fields[] = {
-    KEY("base",   SPEC_MS32, spec_job, o.backoff_base_ms,   "before the first retry, doubled before each further one; 1s doubled at once unless said", .zero_as = 1),
-    KEY("cap",    SPEC_MS32, spec_job, o.backoff_cap_ms,    "where the doubling ends; 30s unless said", .zero_as = 1),
-    KEY("jitter", SPEC_MS32, spec_job, o.backoff_jitter_ms, "a random time below this is added; 500ms unless said", .zero_as = 1),
+    KEY("base",   SPEC_MS32, spec_job, o.backoff_base_ms,   "delay before the first retry, doubled before each further one (default: 1s, doubled from the first retry on)", .zero_as = 1),
+    KEY("cap",    SPEC_MS32, spec_job, o.backoff_cap_ms,    "longest delay (default: 30s)", .zero_as = 1),
+    KEY("jitter", SPEC_MS32, spec_job, o.backoff_jitter_ms, "random time up to this is added (default: 500ms)", .zero_as = 1),
 };
 static const struct spec_object backoff_keys = {"a backoff", backoff_fields, COUNT(backoff_fields)};
 
 static const struct spec_field resource_fields[] = {
-    KEY("cpu",    SPEC_MILLI, spec_job, o.demand.cpu_milli,    "processors, also parts of one: `0.5`"),
+    KEY("cpu",    SPEC_MILLI, spec_job, o.demand.cpu_milli,    "processors, also fractions: `0.5`"),
     KEY("memory", SPEC_SIZE,  spec_job, o.demand.memory_bytes, "memory"),
     KEY("gpus",   SPEC_COUNT, spec_job, o.demand.gpus,         "GPUs"),
-    KEY("custom", SPEC_AMOUNTS, spec_job, o.demand.resources,  "amounts of things that the workers' owner gave names: `{licences: 2}`"),
+    KEY("custom", SPEC_AMOUNTS, spec_job, o.demand.resources,  "amounts of custom resources of workers: `{licences: 2}`"),
 };
 static const struct spec_object resource_keys = {"resources", resource_fields, COUNT(resource_fields)};
 
 static const struct spec_field limit_fields[] = {
-    KEY("memory", SPEC_SIZE,  spec_job, r.limits.memory_bytes, "of all its processes together; what wants more is killed, and the whole job with it"),
-    KEY("cpu",    SPEC_MILLI, spec_job, r.limits.cpu_milli,    "processors, also parts of one: `1.5`; what wants more is slowed down"),
-    KEY("pids",   SPEC_COUNT, spec_job, r.limits.pids,         "processes and threads at once; further ones are refused to it"),
-    KEY("open_files", SPEC_COUNT, spec_job, r.limits.open_files, "of each process"),
-    KEY("file_size", SPEC_SIZE, spec_job, r.limits.file_bytes, "of each file that it writes"),
+    KEY("memory", SPEC_SIZE,  spec_job, r.limits.memory_bytes, "memory of all its processes together; a job that uses more is killed"),
+    KEY("cpu",    SPEC_MILLI, spec_job, r.limits.cpu_milli,    "processors, also fractions: `1.5`; a job that uses more is throttled"),
+    KEY("pids",   SPEC_COUNT, spec_job, r.limits.pids,         "processes and threads at once; further ones cannot be started"),
+    KEY("open_files", SPEC_COUNT, spec_job, r.limits.open_files, "open files of each process"),
+    KEY("file_size", SPEC_SIZE, spec_job, r.limits.file_bytes, "size of each file that it writes"),
 };
 static const struct spec_object limit_keys = {"limits", limit_fields, COUNT(limit_fields)};
 
 static const struct spec_field prefer_fields[] = {
     KEY("worker", SPEC_TEXT, spec_job, o.preferred_worker, "a worker by name"),
     KEY("pool",   SPEC_TEXT, spec_job, o.preferred_pool,   "a pool by name"),
-    KEY("for",    SPEC_MS64, spec_job, o.prefer_ms,        "after which any other will do"),
+    KEY("for",    SPEC_MS64, spec_job, o.prefer_ms,        "time after which any other worker is accepted"),
 };
 static const struct spec_object prefer_keys = {"a preference", prefer_fields, COUNT(prefer_fields)};
 
 #define COMMAND_SCHEMA "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"
 
 static const struct spec_field health_fields[] = {
-    KEY("http",      SPEC_TEXT,  spec_job, r.health.path,        "a path on its port; an answer of 200 to 399 is well"),
-    KEY("tcp",       SPEC_BOOL,  spec_job, probe_tcp,            "or: `true`: somebody listens at its port; so unless said, when it has a port"),
-    KEY("command",   SPEC_NODE,  spec_job, probe_command,        "or: a command, which sees what the service sees; exit 0 is well", .form = "text or list", .schema = COMMAND_SCHEMA),
-    KEY("port",      SPEC_COUNT, spec_job, r.health.port,        "which port is looked at, when it is not that of the service"),
-    KEY("interval",  SPEC_MS32,  spec_job, r.health.interval_ms, "between two looks; 5s unless said", .zero_as = 1),
-    KEY("timeout",   SPEC_MS32,  spec_job, r.health.timeout_ms,  "how long one look may take; 2s unless said", .zero_as = 1),
-    KEY("threshold", SPEC_COUNT, spec_job, r.health.threshold,   "so many failures in a row, and its worker ends the process; 3 unless said"),
-    KEY("grace",     SPEC_MS32,  spec_job, r.health.grace_ms,    "after each start, in which failures do not count; 30s unless said", .zero_as = 1),
+    KEY("http",      SPEC_TEXT,  spec_job, r.health.path,        "path on its port; healthy if it answers 200 to 399"),
+    KEY("tcp",       SPEC_BOOL,  spec_job, probe_tcp,            "`true`: healthy when the port accepts connections (default if there is a port)"),
+    KEY("command",   SPEC_NODE,  spec_job, probe_command,        "command, run in the environment of the service; healthy if it exits with 0", .form = "text or list", .schema = COMMAND_SCHEMA),
+    KEY("port",      SPEC_COUNT, spec_job, r.health.port,        "port to check (default: the port of the service)"),
+    KEY("interval",  SPEC_MS32,  spec_job, r.health.interval_ms, "time between two checks (default: 5s)", .zero_as = 1),
+    KEY("timeout",   SPEC_MS32,  spec_job, r.health.timeout_ms,  "timeout of one check (default: 2s)", .zero_as = 1),
+    KEY("threshold", SPEC_COUNT, spec_job, r.health.threshold,   "failures in a row after which the worker stops the process (default: 3)"),
+    KEY("grace",     SPEC_MS32,  spec_job, r.health.grace_ms,    "time after each start in which failures do not count (default: 30s)", .zero_as = 1),
 };
 static const struct spec_object health_keys = {"a health", health_fields, COUNT(health_fields)};
 
 static const struct spec_field restart_fields[] = {
-    KEY("base",  SPEC_MS32, spec_job, o.restart_base_ms,  "before the first restart, doubled before each further one; 3s unless the server says otherwise", .zero_as = 1),
-    KEY("cap",   SPEC_MS32, spec_job, o.restart_cap_ms,   "where the doubling ends; 30s", .zero_as = 1),
-    KEY("reset", SPEC_MS64, spec_job, o.restart_reset_ms, "healthy for so long, and the next restart is the first again; 1m", .zero_as = 1),
+    KEY("base",  SPEC_MS32, spec_job, o.restart_base_ms,  "delay before the first restart, doubled before each further one (default: the server's setting, 3s)", .zero_as = 1),
+    KEY("cap",   SPEC_MS32, spec_job, o.restart_cap_ms,   "longest delay (default: 30s)", .zero_as = 1),
+    KEY("reset", SPEC_MS64, spec_job, o.restart_reset_ms, "healthy time after which the delay starts from the base again (default: 1m)", .zero_as = 1),
 };
 static const struct spec_object restart_keys = {"a restart", restart_fields, COUNT(restart_fields)};
 
 static const struct spec_field service_fields[] = {
-    KEY("run",    SPEC_NODE, spec_job, run, "the program: as `run` of a job", .form = "text or list", .schema = COMMAND_SCHEMA),
-    KEY("script", SPEC_NODE, spec_job, script, "or: a script, as `script` of a job", .form = "path or object",
+    KEY("run",    SPEC_NODE, spec_job, run, "the program, as `run` of a job", .form = "text or list", .schema = COMMAND_SCHEMA),
+    KEY("script", SPEC_NODE, spec_job, script, "a script, as `script` of a job", .form = "path or object",
         .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
-    KEY("archive", SPEC_NODE, spec_job, archive, "or: an archive, as `archive` of a job", .form = "path or object",
+    KEY("archive", SPEC_NODE, spec_job, archive, "an archive, as `archive` of a job", .form = "path or object",
         .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
-    KEY("name",   SPEC_TEXT, spec_job, service, "of the service, unique for the tenant; that of the job unless said"),
-    KEY("port",   SPEC_NODE, spec_job, port, "where it listens, in $PORT: a number, or `auto` for one that is free, another at each start", .form = "number or auto",
+    KEY("name",   SPEC_TEXT, spec_job, service, "name of the service, unique in the tenant (default: the name of the job)"),
+    KEY("port",   SPEC_NODE, spec_job, port, "port of the service, in $PORT: a number, or `auto` for a free port at each start", .form = "number or auto",
         .schema = "{\"type\":[\"integer\",\"string\"]}"),
-    KEY("health", SPEC_OBJECT, spec_job, given, "when it is well; a text is a path for `http`", .sub = &health_keys),
-    KEY("restart", SPEC_OBJECT, spec_job, given, "how long to wait before it is started again; a duration alone is the base", .sub = &restart_keys),
-    KEY("healthy_within", SPEC_MS64, spec_job, o.healthy_within_ms, "from its deployment; else the version before comes back; 5m unless the server says otherwise", .zero_as = 1),
-    KEY("stop_within", SPEC_MS32, spec_job, o.stop_within_ms, "how long a worker may take to confirm that it stopped, after which it counts as gone; 1m", .zero_as = 1),
+    KEY("health", SPEC_OBJECT, spec_job, given, "health check; a text is a path for `http`", .sub = &health_keys),
+    KEY("restart", SPEC_OBJECT, spec_job, given, "delay before a restart; a duration alone is the base", .sub = &restart_keys),
+    KEY("healthy_within", SPEC_MS64, spec_job, o.healthy_within_ms, "time to become healthy, after which the previous version is restored (default: the server's setting, 5m)", .zero_as = 1),
+    KEY("stop_within", SPEC_MS32, spec_job, o.stop_within_ms, "time a worker has to confirm the stop, after which the process counts as gone (default: 1m)", .zero_as = 1),
 };
 static const struct spec_object service_keys = {"a service", service_fields, COUNT(service_fields)};
 
 static const struct spec_field job_fields[] = {
-    KEY("run",        SPEC_NODE,   spec_job, run, "a command: a text for `/bin/sh -c`, or a list of program and arguments that no shell touches", .given = GIVEN_RUN,
+    KEY("run",        SPEC_NODE,   spec_job, run, "a command: a text for `/bin/sh -c`, or a list of program and arguments, run without a shell", .given = GIVEN_RUN,
         .where = IN_JOB | IN_UNDO, .form = "text or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"minItems\":1,\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]}"),
     KEY("script",     SPEC_NODE,   spec_job, script, "a script: the path of a file beside the flow file, or an object (below); its ending chooses the interpreter, else its first line", .given = GIVEN_SCRIPT,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/script\"}]}"),
     KEY("archive",    SPEC_NODE,   spec_job, archive, "a zip or tar archive with a program in it: the path of a file beside the flow file, or an object (below)", .given = GIVEN_ARCHIVE,
         .where = IN_JOB | IN_UNDO, .form = "path or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/archive\"}]}"),
-    KEY("service",    SPEC_OBJECT, spec_job, given, "deploys a process that is to run until someone says otherwise; the job succeeds when it is healthy", .given = GIVEN_SERVICE, .sub = &service_keys, .where = IN_JOB),
-    KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow goes on", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
-    KEY("external",   SPEC_NODE,   spec_job, external, "waits for something outside, without a worker's slot: a text says what for, and `reeve complete` ends it; an object (below) begins it, or asks how it is", .given = GIVEN_EXTERNAL, .where = IN_JOB,
+    KEY("service",    SPEC_OBJECT, spec_job, given, "deploys a process that runs until it is stopped; the job succeeds when the process is healthy", .given = GIVEN_SERVICE, .sub = &service_keys, .where = IN_JOB),
+    KEY("gate",       SPEC_OBJECT, spec_job, given, "a person decides whether the flow continues", .given = GIVEN_GATE, .sub = &gate_keys, .where = IN_JOB),
+    KEY("external",   SPEC_NODE,   spec_job, external, "waits for an outside system, without a worker's slot: a text says for what, and `reeve complete` completes it; an object (below) starts or polls the work", .given = GIVEN_EXTERNAL, .where = IN_JOB,
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/external\"}]}"),
-    KEY("http",       SPEC_NODE,   spec_job, http, "asks a server on the web: a URL, or an object (below); its outputs are `status`, `headers` and `json` or `text`", .given = GIVEN_HTTP, .where = IN_JOB | IN_UNDO,
+    KEY("http",       SPEC_NODE,   spec_job, http, "sends an HTTP request: a URL, or an object (below); its outputs are `status`, `headers` and `json` or `text`", .given = GIVEN_HTTP, .where = IN_JOB | IN_UNDO,
         .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
-    KEY("handler",    SPEC_TEXT,   spec_job, r.handler, "a type of job that workers have a program for (`reeve worker --handler`); it runs where there is one", .given = GIVEN_HANDLER, .where = IN_JOB | IN_UNDO),
-    KEY("payload",    SPEC_TEMPLATE, spec_job, r.stdin_text, "what the handler gets, as its last argument and on its standard input", .given = GIVEN_PAYLOAD, .where = IN_JOB | IN_UNDO),
+    KEY("handler",    SPEC_TEXT,   spec_job, r.handler, "a type of job for which workers have a program (`reeve worker --handler`); it runs on a worker that has one", .given = GIVEN_HANDLER, .where = IN_JOB | IN_UNDO),
+    KEY("payload",    SPEC_TEMPLATE, spec_job, r.stdin_text, "input of the handler, as its last argument and on its standard input", .given = GIVEN_PAYLOAD, .where = IN_JOB | IN_UNDO),
     KEY("noop",       SPEC_BOOL,   spec_job, noop, "does nothing, on a worker", .given = GIVEN_NOOP, .where = IN_JOB | IN_UNDO),
-    KEY("sleep",      SPEC_MS64,   spec_job, r.sleep_ms, "does nothing for so long, on a worker", .given = GIVEN_SLEEP, .where = IN_JOB | IN_UNDO),
-    KEY("fail",       SPEC_COUNT,  spec_job, r.exit_code, "fails with this exit code: for trying things out", .given = GIVEN_FAIL, .where = IN_JOB | IN_UNDO),
+    KEY("sleep",      SPEC_MS64,   spec_job, r.sleep_ms, "does nothing for this time, on a worker", .given = GIVEN_SLEEP, .where = IN_JOB | IN_UNDO),
+    KEY("fail",       SPEC_COUNT,  spec_job, r.exit_code, "fails with this exit code, for tests", .given = GIVEN_FAIL, .where = IN_JOB | IN_UNDO),
 
-    KEY("needs",      SPEC_NODE,   spec_job, needs, "jobs that must have succeeded before; one of another flow is `FLOW/JOB`", .where = IN_JOB,
+    KEY("needs",      SPEC_NODE,   spec_job, needs, "jobs that must succeed first; a job of another flow is `FLOW/JOB`", .where = IN_JOB,
         .form = "name or list", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}"),
-    KEY("phase",      SPEC_NODE,   spec_job, phase, "all jobs of one phase are over before one of the next begins; a number, or a name from the flow's `phases`", .where = IN_JOB | IN_DEFAULTS,
+    KEY("phase",      SPEC_NODE,   spec_job, phase, "phase of the job: all jobs of a phase finish before the next phase starts; a number, or a name from the flow's `phases`", .where = IN_JOB | IN_DEFAULTS,
         .form = "number or name", .schema = "{\"type\":[\"string\",\"integer\"]}"),
-    KEY("when",       SPEC_NODE,   spec_job, when, "an expression (above); unless it is true the job is skipped", .where = IN_JOB,
+    KEY("when",       SPEC_NODE,   spec_job, when, "an expression (above); if it is not true, the job is skipped", .where = IN_JOB,
         .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
     KEY("foreach",    SPEC_NODE,   spec_job, foreach, "a job for each item: an expression (above) that gives a list or a number, a list of plain values, or an object (below)", .where = IN_JOB,
         .form = "expression, list or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/foreach\"}]}"),
-    KEY("on_upstream", SPEC_UPSTREAM, spec_job, o.on_upstream, "when a job it needs ends badly: `fail` with it, `skip`, or `run` all the same", .where = IN_JOB | IN_DEFAULTS),
-    KEY("approval",   SPEC_OBJECT, spec_job, given, "a person must agree before the job runs; keys as of a gate, a text is the message", .given = GIVEN_APPROVAL, .sub = &gate_keys, .where = IN_JOB | IN_DEFAULTS),
-    KEY("compensate", SPEC_NODE,   spec_job, compensate, "what undoes the job when the flow fails fatally after it: an object like a job, or a command", .where = IN_JOB,
+    KEY("on_upstream", SPEC_UPSTREAM, spec_job, o.on_upstream, "if a job that it needs fails: `fail`, too, `skip`, or `run` nevertheless", .where = IN_JOB | IN_DEFAULTS),
+    KEY("approval",   SPEC_OBJECT, spec_job, given, "a person must approve the job before it runs; keys as of a gate, a text is the message", .given = GIVEN_APPROVAL, .sub = &gate_keys, .where = IN_JOB | IN_DEFAULTS),
+    KEY("compensate", SPEC_NODE,   spec_job, compensate, "compensation: undoes the job if the flow fails fatally afterwards: an object like a job, or a command", .where = IN_JOB,
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/compensation\"}]}"),
-    KEY("cache",      SPEC_NODE,   spec_job, cache, "use the result of an earlier job that was the same: `true`, a text that says what else it depends on, or an object (below)", .where = IN_JOB | IN_DEFAULTS,
+    KEY("cache",      SPEC_NODE,   spec_job, cache, "reuse the result of an earlier, identical job: `true`, a text that is part of the cache key, or an object (below)", .where = IN_JOB | IN_DEFAULTS,
         .form = "true, text or object", .schema = "{\"oneOf\":[{\"type\":[\"boolean\",\"string\"]},{\"$ref\":\"#/$defs/cache\"}]}"),
 
-    KEY("retries",    SPEC_RETRIES, spec_job, o.attempts_max, "further attempts after the first; 3 unless said"),
-    KEY("backoff",    SPEC_OBJECT, spec_job, given, "how long to wait between attempts; a duration alone is the base", .sub = &backoff_keys),
-    KEY("fatal_exit_codes", SPEC_EXITS, spec_job, o.fatal_exits, "exit codes after which there is no retry and compensations begin", .given = GIVEN_FATAL),
-    KEY("timeout",    SPEC_MS64,   spec_job, o.run_timeout_ms, "how long one attempt may run"),
-    KEY("deadline",   SPEC_MOMENT, spec_job, o.deadline_ms, "when it must be over, retries included"),
-    KEY("start_at",   SPEC_MOMENT, spec_job, o.not_before_ms, "not before this"),
-    KEY("start_within", SPEC_MS64, spec_job, o.start_within_ms, "how long it may wait for a worker once it is ready"),
-    KEY("dispatch_timeout", SPEC_MS64, spec_job, o.dispatch_timeout_ms, "how long a worker may take to start it; 30s unless said"),
-    KEY("delay",      SPEC_MS64,   spec_job, o.delay_ms, "how long to wait once it is ready"),
-    KEY("priority",   SPEC_PRIORITY, spec_job, o.priority, "who goes first when workers are short", .where = IN_JOB | IN_DEFAULTS),
+    KEY("retries",    SPEC_RETRIES, spec_job, o.attempts_max, "attempts after the first (default: 3)"),
+    KEY("backoff",    SPEC_OBJECT, spec_job, given, "delay between attempts; a duration alone is the base", .sub = &backoff_keys),
+    KEY("fatal_exit_codes", SPEC_EXITS, spec_job, o.fatal_exits, "exit codes that are fatal: no retry, and compensations start", .given = GIVEN_FATAL),
+    KEY("timeout",    SPEC_MS64,   spec_job, o.run_timeout_ms, "longest run time of one attempt"),
+    KEY("deadline",   SPEC_MOMENT, spec_job, o.deadline_ms, "time by which it must have finished, including retries"),
+    KEY("start_at",   SPEC_MOMENT, spec_job, o.not_before_ms, "earliest start"),
+    KEY("start_within", SPEC_MS64, spec_job, o.start_within_ms, "longest wait for a worker once it is ready"),
+    KEY("dispatch_timeout", SPEC_MS64, spec_job, o.dispatch_timeout_ms, "time a worker has to start it (default: 30s)"),
+    KEY("delay",      SPEC_MS64,   spec_job, o.delay_ms, "delay once it is ready"),
+    KEY("priority",   SPEC_PRIORITY, spec_job, o.priority, "order in which jobs get a worker", .where = IN_JOB | IN_DEFAULTS),
 
-    KEY("pool",       SPEC_TEXT,   spec_job, o.demand.pool, "the pool of workers; `default` unless said", .given = GIVEN_POOL),
-    KEY("topic",      SPEC_TEXT,   spec_job, o.demand.topic, "or: a topic, which the server maps to pools", .given = GIVEN_TOPIC),
+    KEY("pool",       SPEC_TEXT,   spec_job, o.demand.pool, "pool of workers (default: `default`)", .given = GIVEN_POOL),
+    KEY("topic",      SPEC_TEXT,   spec_job, o.demand.topic, "topic, which the server maps to pools, instead of `pool`", .given = GIVEN_TOPIC),
     KEY("requires",   SPEC_NAMES,  spec_job, o.demand.capabilities, "capabilities that the worker must have"),
     KEY("placement",  SPEC_PAIRS,  spec_job, o.demand.labels, "labels that the worker must have"),
-    KEY("resources",  SPEC_OBJECT, spec_job, given, "what it takes of a worker while it runs", .sub = &resource_keys),
-    KEY("limits",     SPEC_OBJECT, spec_job, given, "what one attempt may use at most, kept by the worker's machine", .sub = &limit_keys),
-    KEY("prefer",     SPEC_OBJECT, spec_job, given, "where it would rather run", .sub = &prefer_keys),
-    KEY("affinity",   SPEC_BOOL,   spec_job, o.affinity, "rather on the worker that ran the job before it"),
-    KEY("exclusive",  SPEC_BOOL,   spec_job, o.exclusive, "never two attempts at once, whatever happens to worker or network"),
-    KEY("concurrency", SPEC_NAMES, spec_job, o.demand.keys, "keys of which only so many jobs may run at once (one, unless the server says otherwise)"),
-    KEY("rate",       SPEC_NAMES,  spec_job, o.demand.rates, "rates of which each attempt takes a token"),
+    KEY("resources",  SPEC_OBJECT, spec_job, given, "resources that it reserves on a worker while it runs", .sub = &resource_keys),
+    KEY("limits",     SPEC_OBJECT, spec_job, given, "limits of one attempt, enforced by the worker's machine", .sub = &limit_keys),
+    KEY("prefer",     SPEC_OBJECT, spec_job, given, "preferred worker or pool", .sub = &prefer_keys),
+    KEY("affinity",   SPEC_BOOL,   spec_job, o.affinity, "prefer the worker that ran the job before it"),
+    KEY("exclusive",  SPEC_BOOL,   spec_job, o.exclusive, "never run two attempts at once, even if worker or network fail"),
+    KEY("concurrency", SPEC_NAMES, spec_job, o.demand.keys, "concurrency keys: jobs with the same key run at most N at once (default: 1; `reeve limit key` sets N)"),
+    KEY("rate",       SPEC_NAMES,  spec_job, o.demand.rates, "rates: each attempt takes a token of each"),
 
     KEY("env",        SPEC_ENV,  spec_job, r.env, "environment variables"),
     KEY("stdin",      SPEC_NODE,   spec_job, stdin_node, "standard input: a text, or `file:` with a path", .where = IN_JOB | IN_UNDO,
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/stdin\"}]}"),
-    KEY("workdir",    SPEC_TEMPLATE,   spec_job, r.workdir, "where it starts, in place of a fresh directory"),
-    KEY("shared",     SPEC_BOOL,       spec_job, r.shared, "it starts in the directory that all such jobs of its tenant share on that worker, and that stays; not in a sandbox"),
+    KEY("workdir",    SPEC_TEMPLATE,   spec_job, r.workdir, "working directory (default: an empty directory)"),
+    KEY("shared",     SPEC_BOOL,       spec_job, r.shared, "start in a permanent directory that such jobs of the tenant share on that worker; not in a sandbox"),
     KEY("artifacts",  SPEC_NODE,   spec_job, artifacts, "files to keep: paths in its directory (`*` and `?` match), or objects (below)", .where = IN_JOB | IN_DEFAULTS,
         .form = "list", .schema = "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/artifact\"}]}}"),
     KEY("inputs",     SPEC_NODE,   spec_job, inputs, "artifacts of jobs that it needs, put into its directory before it starts: `{data.csv: extract/out.csv}`", .where = IN_JOB,
         .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"),
-    KEY("sandbox",    SPEC_NODE,   spec_job, sandbox, "what it may see and do of the machine: `strict`, `net-off`, `none`, or an object (below); [the guide](sandbox.md) says what that means",
+    KEY("sandbox",    SPEC_NODE,   spec_job, sandbox, "restricts access to the machine: `strict`, `net-off`, `none`, or an object (below); see [the guide](sandbox.md)",
         .form = "word or object", .schema = "{\"oneOf\":[{\"enum\":[\"strict\",\"net-off\",\"none\"]},{\"$ref\":\"#/$defs/sandbox\"},{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}]}"),
-    KEY("token",      SPEC_RIGHTS, spec_job, o.token_rights, "what its token (`$REEVE_TOKEN`) may do beyond its own flow: `read` all flows of its tenant, `submit` flows and look after them (which includes `read`); never more than its submitter may. What it submits is bound by its own sandbox, pools and priority"),
+    KEY("token",      SPEC_RIGHTS, spec_job, o.token_rights, "rights of its token (`$REEVE_TOKEN`) beyond its own flow: `read` all flows of its tenant, `submit` and manage flows (includes `read`); never more than its submitter has. What it submits is bound by its own sandbox, pools and priority"),
     KEY("labels",     SPEC_PAIRS,  spec_job, r.labels, "for people and searches"),
-    KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "how much output is kept; head and tail of more"),
-    KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "between TERM and KILL; 10s unless said", .zero_as = 1),
+    KEY("log_limit",  SPEC_SIZE,   spec_job, r.log_bytes_max, "output that is kept; of longer output, head and tail"),
+    KEY("kill_grace", SPEC_MS32,   spec_job, r.kill_grace_ms, "time between TERM and KILL (default: 10s)", .zero_as = 1),
 };
 const struct spec_object spec_job_keys = {"a job", job_fields, COUNT(job_fields)};
 
 static const struct spec_field flow_fields[] = {
-    KEY("name",        SPEC_TEXT,  spec_flow, name, "of the flow; need not be unique"),
+    KEY("name",        SPEC_TEXT,  spec_flow, name, "name of the flow; need not be unique"),
     KEY("description", SPEC_TEXT,  spec_flow, description, "for readers of the file"),
     KEY("key",         SPEC_TEXT,  spec_flow, key, "idempotency key: the same key with the same flow is submitted once"),
-    KEY("key_for",     SPEC_MS64,  spec_flow, key_ms, "how long the key is remembered; 24h unless said"),
+    KEY("key_for",     SPEC_MS64,  spec_flow, key_ms, "how long the key is remembered (default: 24h)"),
     KEY("labels",      SPEC_PAIRS, spec_flow, labels, "for people and searches"),
     KEY("trace",       SPEC_TEXT,  spec_flow, trace, "W3C trace context that the flow belongs to"),
-    KEY("params",      SPEC_NODE,  spec_flow, params, "names and values for `${params.NAME}`; without a value it must be given: `reeve submit FILE -p NAME=VALUE`",
+    KEY("params",      SPEC_NODE,  spec_flow, params, "parameters for `${params.NAME}`, with their defaults; one without a default is required: `reeve submit FILE -p NAME=VALUE`",
         .form = "object", .schema = "{\"type\":\"object\",\"additionalProperties\":{\"oneOf\":[{\"type\":[\"string\",\"number\",\"boolean\",\"null\"]},{\"$ref\":\"#/$defs/param\"}]}}"),
-    KEY("defaults",    SPEC_NODE,  spec_flow, defaults, "keys of a job that hold for all jobs unless they say otherwise",
+    KEY("defaults",    SPEC_NODE,  spec_flow, defaults, "keys for all jobs; a job can override them",
         .form = "object", .schema = "{\"$ref\":\"#/$defs/defaults\"}"),
-    KEY("schedule",    SPEC_NODE,  spec_flow, schedule, "when `reeve schedule add FILE` makes the flow again and again: a cron pattern, or an object (below)",
+    KEY("schedule",    SPEC_NODE,  spec_flow, schedule, "schedule for `reeve schedule add FILE`: a cron pattern, or an object (below)",
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/schedule\"}]}"),
     KEY("phases",      SPEC_NAMES, spec_flow, phases, "names of phases in their order"),
-    KEY("jobs",        SPEC_NODE,  spec_flow, jobs, "the jobs by name; a text in place of an object is its `run`",
+    KEY("jobs",        SPEC_NODE,  spec_flow, jobs, "the jobs by name; a text instead of an object is its `run`",
         .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
 };
 const struct spec_object spec_flow_keys = {"a flow", flow_fields, COUNT(flow_fields)};
 
 static const struct spec_field param_fields[] = {
-    KEY("default",     SPEC_NODE, spec_param, standard, "its value unless one is given", .given = 1,
+    KEY("default",     SPEC_NODE, spec_param, standard, "default value", .given = 1,
         .form = "plain value", .schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"),
-    KEY("choices",     SPEC_NODE, spec_param, choices, "the values it may have", .form = "list",
+    KEY("choices",     SPEC_NODE, spec_param, choices, "allowed values", .form = "list",
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
     KEY("description", SPEC_TEXT, spec_param, description, "for people"),
 };
@@ -189,7 +189,7 @@ const struct spec_object spec_param_keys = {"a parameter", param_fields, COUNT(p
 
 static const struct spec_field script_fields[] = {
     KEY("file", SPEC_TEXT, spec_script, file, "path of the script, from the directory of the flow file", .given = 1),
-    KEY("text", SPEC_NODE, spec_script, text, "or: the script itself", .given = 2, .form = "text", .schema = "{\"type\":\"string\"}"),
+    KEY("text", SPEC_NODE, spec_script, text, "the script itself, instead of `file`", .given = 2, .form = "text", .schema = "{\"type\":\"string\"}"),
     KEY("name", SPEC_TEXT, spec_script, name, "a name whose ending chooses the interpreter (`.py .sh .js .jar`)"),
     KEY("args", SPEC_NODE, spec_script, args, "its arguments", .form = "list",
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
@@ -198,105 +198,105 @@ const struct spec_object spec_script_keys = {"a script", script_fields, COUNT(sc
 
 static const struct spec_field archive_fields[] = {
     KEY("file",  SPEC_TEXT,  spec_archive, file, "path of the archive, from the directory of the flow file"),
-    KEY("entry", SPEC_TEXT,  spec_archive, entry, "the file in it that is run; its ending chooses the interpreter. Unless said, the first at its top of main, run, main.sh, run.sh, main.py, __main__.py, main.js, index.js, or the only .jar"),
+    KEY("entry", SPEC_TEXT,  spec_archive, entry, "file in it to run; its ending chooses the interpreter (default: the first at its top of main, run, main.sh, run.sh, main.py, __main__.py, main.js, index.js, or the only .jar)"),
     KEY("args",  SPEC_NODE,  spec_archive, args, "its arguments", .form = "list",
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
-    KEY("dir",   SPEC_TEXT,  spec_archive, dir, "the folder in it to start in; its top unless said"),
-    KEY("strip", SPEC_COUNT, spec_archive, strip, "how many folders to take off the front of every path in it"),
+    KEY("dir",   SPEC_TEXT,  spec_archive, dir, "folder in it to start in (default: its top)"),
+    KEY("strip", SPEC_COUNT, spec_archive, strip, "leading folders to strip from every path in it"),
 };
 const struct spec_object spec_archive_keys = {"an archive", archive_fields, COUNT(archive_fields)};
 
 static const struct spec_field stdin_fields[] = {
     KEY("text", SPEC_TEMPLATE, spec_stdin, text, "the text itself", .given = 1),
-    KEY("file", SPEC_TEXT, spec_stdin, file, "or: path of a file, from the directory of the flow file", .given = 2),
+    KEY("file", SPEC_TEXT, spec_stdin, file, "path of a file, from the directory of the flow file", .given = 2),
 };
 const struct spec_object spec_stdin_keys = {"standard input", stdin_fields, COUNT(stdin_fields)};
 
 static const struct spec_field artifact_fields[] = {
-    KEY("path",     SPEC_TEMPLATE, spec_artifact, kept.path, "in the job's directory; `*` and `?` match"),
-    KEY("name",     SPEC_TEMPLATE, spec_artifact, kept.name, "under which it is kept; its path unless said"),
-    KEY("optional", SPEC_BOOL, spec_artifact, kept.optional, "it may be missing"),
+    KEY("path",     SPEC_TEMPLATE, spec_artifact, kept.path, "path in the job's directory; `*` and `?` match"),
+    KEY("name",     SPEC_TEMPLATE, spec_artifact, kept.name, "name of the artifact (default: its path)"),
+    KEY("optional", SPEC_BOOL, spec_artifact, kept.optional, "the file may be missing"),
 };
 const struct spec_object spec_artifact_keys = {"an artifact", artifact_fields, COUNT(artifact_fields)};
 
 static const struct spec_field cache_fields[] = {
-    KEY("key", SPEC_TEXT, spec_cache, key, "what the result depends on beside command, script, input and environment of the job"),
-    KEY("for", SPEC_MS64, spec_cache, ms, "how long a result may be used again; 24h unless said"),
+    KEY("key", SPEC_TEXT, spec_cache, key, "further text of the cache key, in addition to command, script, input and environment of the job"),
+    KEY("for", SPEC_MS64, spec_cache, ms, "how long a result may be reused (default: 24h)"),
 };
 const struct spec_object spec_cache_keys = {"a cache", cache_fields, COUNT(cache_fields)};
 
 static const struct spec_field tls_fields[] = {
-    KEY("ca", SPEC_TEXT, spec_http, h.ca, "certificates that are trusted: PEM, or the path of a file on the worker; those of its system unless said"),
+    KEY("ca", SPEC_TEXT, spec_http, h.ca, "trusted certificates: PEM, or the path of a file on the worker (default: those of its system)"),
 };
 static const struct spec_object tls_keys = {"tls", tls_fields, COUNT(tls_fields)};
 
 static const struct spec_field http_fields[] = {
-    KEY("url",       SPEC_NODE,  spec_http, url, "http:// or https://; values that are filled in are percent-encoded, unless they stand at its beginning", .form = "text", .schema = "{\"type\":\"string\"}"),
-    KEY("method",    SPEC_TEXT,  spec_http, h.method, "`GET`, or `POST` when there is a body, unless said"),
+    KEY("url",       SPEC_NODE,  spec_http, url, "http:// or https://; template values are percent-encoded, except at its beginning", .form = "text", .schema = "{\"type\":\"string\"}"),
+    KEY("method",    SPEC_TEXT,  spec_http, h.method, "method (default: `GET`, or `POST` with a body)"),
     KEY("headers",   SPEC_NODE,  spec_http, headers, "names and values; `${NAME}` is a variable of the job's environment, so a secret stays on the worker", .form = "object",
         .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
-    KEY("body",      SPEC_NODE,  spec_http, body, "what is sent", .form = "text", .schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"),
-    KEY("json",      SPEC_NODE,  spec_http, json, "or: a value that is sent as JSON", .form = "any value", .schema = "{}"),
-    KEY("expect",    SPEC_NODE,  spec_http, expect, "statuses that are a success; `200-299` unless said", .form = "status, range or list",
+    KEY("body",      SPEC_NODE,  spec_http, body, "body of the request", .form = "text", .schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"),
+    KEY("json",      SPEC_NODE,  spec_http, json, "value that is sent as JSON, instead of `body`", .form = "any value", .schema = "{}"),
+    KEY("expect",    SPEC_NODE,  spec_http, expect, "statuses that mean success (default: `200-299`)", .form = "status, range or list",
         .schema = "{\"oneOf\":[{\"type\":[\"integer\",\"string\"]},{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"string\"]}}]}"),
-    KEY("save",      SPEC_TEXT,  spec_http, h.save, "the body of the answer goes to this file in place of the outputs, and is kept as an artifact of that name"),
-    KEY("max_bytes", SPEC_SIZE,  spec_http, h.bytes_max, "how long the body may be; 1MiB, and 1GiB with `save`, unless said"),
-    KEY("timeout",   SPEC_MS32,  spec_http, h.timeout_ms, "for all of it, from the name's address to the last byte; 30s unless said", .zero_as = 1),
-    KEY("redirects", SPEC_COUNT, spec_http, h.redirects, "how many are followed, each checked like the first; none unless said"),
-    KEY("tls",       SPEC_OBJECT, spec_http, given, "how the server proves itself", .sub = &tls_keys),
-    KEY("allow_private", SPEC_BOOL, spec_http, h.allow_private, "addresses that are not on the public net, as far as the worker allows them (`reeve worker --http-private`)"),
+    KEY("save",      SPEC_TEXT,  spec_http, h.save, "write the body of the answer to this file instead of the outputs, and keep it as an artifact of that name"),
+    KEY("max_bytes", SPEC_SIZE,  spec_http, h.bytes_max, "largest body of the answer (default: 1MiB, with `save` 1GiB)"),
+    KEY("timeout",   SPEC_MS32,  spec_http, h.timeout_ms, "timeout of the whole request, from name lookup to the last byte (default: 30s)", .zero_as = 1),
+    KEY("redirects", SPEC_COUNT, spec_http, h.redirects, "number of redirects to follow, each checked like the first (default: 0)"),
+    KEY("tls",       SPEC_OBJECT, spec_http, given, "how the server is authenticated", .sub = &tls_keys),
+    KEY("allow_private", SPEC_BOOL, spec_http, h.allow_private, "allow addresses outside the public net, if the worker allows them (`reeve worker --http-private`)"),
 };
 const struct spec_object spec_http_keys = {"a request", http_fields, COUNT(http_fields)};
 
 #define STEP_SCHEMA "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/step\"}]}"
 static const struct spec_field external_fields[] = {
     KEY("message", SPEC_TEMPLATE, spec_external, message, "what it waits for"),
-    KEY("submit",  SPEC_NODE, spec_external, submit, "what begins the work outside, on a worker: a command, or an object (below); it gets `$REEVE_CALLBACK_URL` and `$REEVE_CALLBACK_TOKEN`", .form = "text, list or object", .schema = STEP_SCHEMA),
-    KEY("poll",    SPEC_NODE, spec_external, poll, "what asks how it is, on a worker, again and again", .form = "object", .schema = STEP_SCHEMA),
-    KEY("timeout", SPEC_MS64, spec_external, timeout_ms, "how long it may take from then on; 48h unless said"),
+    KEY("submit",  SPEC_NODE, spec_external, submit, "step that starts the outside work, on a worker: a command, or an object (below); it gets `$REEVE_CALLBACK_URL` and `$REEVE_CALLBACK_TOKEN`", .form = "text, list or object", .schema = STEP_SCHEMA),
+    KEY("poll",    SPEC_NODE, spec_external, poll, "step that polls the outside work repeatedly, on a worker", .form = "object", .schema = STEP_SCHEMA),
+    KEY("timeout", SPEC_MS64, spec_external, timeout_ms, "longest time from then on (default: 48h)"),
 };
 const struct spec_object spec_external_keys = {"an external job", external_fields, COUNT(external_fields)};
 
 static const struct spec_field step_fields[] = {
-    KEY("run",    SPEC_NODE, spec_step, run, "a command, as `run` of a job; of a poll: exit code 0 is done, 75 is not yet", .form = "text or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
-    KEY("http",   SPEC_NODE, spec_step, http, "or: a request, as `http` of a job", .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
-    KEY("every",  SPEC_MS32, spec_step, every_ms, "poll: how long until it is asked again"),
-    KEY("up_to",  SPEC_MS32, spec_step, up_to_ms, "poll: that time doubles with each up to this; it stays as it is unless said"),
+    KEY("run",    SPEC_NODE, spec_step, run, "a command, as `run` of a job; for a poll, exit code 0 means done, 75 not yet", .form = "text or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
+    KEY("http",   SPEC_NODE, spec_step, http, "a request, as `http` of a job", .form = "URL or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/http\"}]}"),
+    KEY("every",  SPEC_MS32, spec_step, every_ms, "poll: time between two polls"),
+    KEY("up_to",  SPEC_MS32, spec_step, up_to_ms, "poll: the time between polls doubles up to this (default: it does not change)"),
     KEY("until",  SPEC_NODE, spec_step, until, "poll: an expression about its `output`; the job is done when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
-    KEY("failed", SPEC_NODE, spec_step, failed, "poll: the same; the job has failed when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
+    KEY("failed", SPEC_NODE, spec_step, failed, "poll: an expression about its `output`; the job has failed when it is true", .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
 };
 const struct spec_object spec_step_keys = {"a step", step_fields, COUNT(step_fields)};
 
 static const struct spec_field foreach_fields[] = {
     KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression or a list", .form = "expression or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
     KEY("max_parallel", SPEC_COUNT, spec_foreach, max_parallel, "how many run at once"),
-    KEY("fail_fast",    SPEC_BOOL,  spec_foreach, fail_fast, "call the rest off as soon as it cannot succeed any more"),
-    KEY("allow",        SPEC_NODE,  spec_foreach, allow, "how many may end badly: a number, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),
+    KEY("fail_fast",    SPEC_BOOL,  spec_foreach, fail_fast, "cancel the rest as soon as it cannot succeed any more"),
+    KEY("allow",        SPEC_NODE,  spec_foreach, allow, "number of items that may fail, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),
 };
 const struct spec_object spec_foreach_keys = {"a foreach", foreach_fields, COUNT(foreach_fields)};
 
 static const struct spec_field sandbox_fields[] = {
     KEY("strict",    SPEC_BOOL,  spec_sandbox, strict, "no network, and no files but the system's, its own and those named here"),
     KEY("net",       SPEC_NODE,  spec_sandbox, net, "`off`: no network; `on`: with the network, also when strict", .form = "on or off", .schema = "{\"enum\":[\"on\",\"off\",true,false]}"),
-    KEY("read-only", SPEC_NAMES, spec_sandbox, read, "absolute paths that it may read, and execute what is there; all but these, the system's and its own are out of sight", .form = "path or list"),
-    KEY("write",     SPEC_NAMES, spec_sandbox, write, "absolute paths of directories in which it may change everything", .form = "path or list"),
+    KEY("read-only", SPEC_NAMES, spec_sandbox, read, "absolute paths that it may read and execute from; all others except the system's and its own are hidden", .form = "path or list"),
+    KEY("write",     SPEC_NAMES, spec_sandbox, write, "absolute paths of directories that it may write to", .form = "path or list"),
 };
 const struct spec_object spec_sandbox_keys = {"a sandbox", sandbox_fields, COUNT(sandbox_fields)};
 
 static const struct spec_field schedule_fields[] = {
-    KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday of the clock on the wall, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),
-    KEY("every",    SPEC_TEXT, spec_schedule, every, "or: an interval like `15m`, counted from `from`"),
-    KEY("at",       SPEC_TEXT, spec_schedule, at, "or: one moment, like `2026-12-24T18:00`"),
-    KEY("zone",     SPEC_TEXT, spec_schedule, zone, "whose clock: `Europe/Lisbon`; UTC unless said"),
-    KEY("from",     SPEC_TEXT, spec_schedule, from, "where an interval begins, like `2026-01-01T00:00:00Z`; 1970 unless said, so that `15m` means the quarters of the hour"),
-    KEY("gap",      SPEC_TEXT, spec_schedule, gap, "what falls into the hour that is left out when clocks go forward: `after` (right after it) or `skip`", .form = "after or skip"),
-    KEY("fold",     SPEC_TEXT, spec_schedule, fold, "in the hour that comes twice when clocks go back: `first`, `last` or `both`", .form = "first, last or both"),
-    KEY("catch_up", SPEC_TEXT, spec_schedule, catch_up, "slots that were missed while the server was down: `all`, `last` (unless said) or `none`", .form = "all, last or none"),
-    KEY("overlap",  SPEC_TEXT, spec_schedule, overlap, "a slot that comes while the flow made last is running: `skip` it (unless said), `queue` it, or `replace` the running one", .form = "skip, queue or replace"),
+    KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday in local time, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),
+    KEY("every",    SPEC_TEXT, spec_schedule, every, "an interval like `15m`, counted from `from`"),
+    KEY("at",       SPEC_TEXT, spec_schedule, at, "one time, like `2026-12-24T18:00`"),
+    KEY("zone",     SPEC_TEXT, spec_schedule, zone, "time zone, like `Europe/Lisbon` (default: UTC)"),
+    KEY("from",     SPEC_TEXT, spec_schedule, from, "start of the first interval, like `2026-01-01T00:00:00Z` (default: 1970, so `15m` means every quarter of the hour)"),
+    KEY("gap",      SPEC_TEXT, spec_schedule, gap, "slots in the hour that is skipped when clocks go forward: `after` (right after it) or `skip`", .form = "after or skip"),
+    KEY("fold",     SPEC_TEXT, spec_schedule, fold, "slots in the hour that is repeated when clocks go back: `first`, `last` or `both`", .form = "first, last or both"),
+    KEY("catch_up", SPEC_TEXT, spec_schedule, catch_up, "slots missed while the server was down: `all`, `last` (default) or `none`", .form = "all, last or none"),
+    KEY("overlap",  SPEC_TEXT, spec_schedule, overlap, "slot due while the previous flow is running: `skip` it (default), `queue` it, or `replace` the running flow", .form = "skip, queue or replace"),
     KEY("start",    SPEC_MOMENT, spec_schedule, start_ms, "no slot before this"),
     KEY("end",      SPEC_MOMENT, spec_schedule, end_ms, "no slot after this"),
-    KEY("paused",   SPEC_BOOL, spec_schedule, paused, "it fires when it is resumed"),
-    KEY("name",     SPEC_TEXT, spec_schedule, name, "of the schedule, unique for the tenant; that of the flow unless said"),
+    KEY("paused",   SPEC_BOOL, spec_schedule, paused, "create the schedule paused"),
+    KEY("name",     SPEC_TEXT, spec_schedule, name, "name of the schedule, unique in the tenant (default: the name of the flow)"),
 };
 const struct spec_object spec_schedule_keys = {"a schedule", schedule_fields, COUNT(schedule_fields)};
 

@@ -1,5 +1,7 @@
 /* spec_params.c: parameters of a flow file, and filling them in: `${params.NAME}` in any plain value. `$${params.NAME}`
  * stays as `${params.NAME}`. Values in which other templates may stand are read by spec_template.c. */
+#include <stdio.h>
+
 #include "spec_impl.h"
 #include "spec_value.h"
 
@@ -66,10 +68,10 @@ static enum err param_give(struct spec *s, const struct spec_given *g) {
     if (p == NULL) {
         const struct spec_param *near = param_near(s, g->name);
         if (near != NULL)
-            return why_set(s->why, ERR_UNKNOWN_NAME, "%s: there is no parameter `%.*s`; did you mean `%.*s`?",
+            return why_set(s->why, ERR_UNKNOWN_NAME, "%s: the flow has no parameter `%.*s`; did you mean `%.*s`?",
                            s->in->source.name, SLICE_FMT(g->name), SLICE_FMT(near->name));
-        return why_set(s->why, ERR_UNKNOWN_NAME, "%s: there is no parameter `%.*s`", s->in->source.name,
-                       SLICE_FMT(g->name));
+        return why_set(s->why, ERR_UNKNOWN_NAME, "%s: the flow has no parameter `%.*s`%s", s->in->source.name,
+                       SLICE_FMT(g->name), s->param_count == 0 ? "; it has no parameters" : "");
     }
     double number;
     bool is_bool = slice_eq(g->value, SLICE("true")) || slice_eq(g->value, SLICE("false"));
@@ -77,7 +79,7 @@ static enum err param_give(struct spec *s, const struct spec_given *g) {
     uint8_t kind = is_bool ? JSON_BOOL : is_number ? JSON_NUMBER : JSON_TEXT;
     if (p->kind == JSON_TEXT) kind = JSON_TEXT;
     if ((p->kind == JSON_NUMBER || p->kind == JSON_BOOL) && kind != p->kind)
-        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is %s here, and `%.*s` was given",
+        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is %s in this flow, found `%.*s`",
                            SLICE_FMT(p->name), json_kind_word(p->kind), SLICE_FMT(g->value));
     p->kind = kind;
     p->value = g->value;
@@ -87,13 +89,19 @@ static enum err param_give(struct spec *s, const struct spec_given *g) {
 
 static enum err param_check(struct spec *s, const struct spec_param *p) {
     if (p->kind == JSON_NULL)
-        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` has no default and was not given: -p %.*s=VALUE",
+        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is required: pass -p %.*s=VALUE",
                            SLICE_FMT(p->name), SLICE_FMT(p->name));
     if (p->choices == NULL) return ERR_OK;
     for (const struct json_node *c = p->choices->first; c != NULL; c = c->next)
         if (is_plain(c) && slice_eq(plain_text(c), p->value)) return ERR_OK;
-    return spec_refuse(s, p->choices->at, ERR_INVALID, "parameter `%.*s` is `%.*s`, which is none of its choices",
-                       SLICE_FMT(p->name), SLICE_FMT(p->value));
+    char choices[160] = "";
+    size_t len = 0;
+    for (const struct json_node *c = p->choices->first; c != NULL && len < sizeof choices; c = c->next)
+        if (is_plain(c))
+            len += (size_t)snprintf(choices + len, sizeof choices - len, "%s%.*s", len > 0 ? ", " : "",
+                                    SLICE_FMT(plain_text(c)));
+    return spec_refuse(s, p->choices->at, ERR_INVALID, "parameter `%.*s` is `%.*s`; expected one of %s",
+                       SLICE_FMT(p->name), SLICE_FMT(p->value), choices);
 }
 
 enum err spec_params_read(struct spec *s) {

@@ -302,7 +302,7 @@ static enum err unknown_key(struct spec *s, const struct spec_object *o, const s
     }
     if (slice_eq(n->key, SLICE("<<")))
         return spec_refuse(s, n->key_at, ERR_UNKNOWN_NAME,
-                           "merge keys are not read: what jobs share goes to `defaults`");
+                           "merge keys are not supported: use `defaults` for what jobs share");
     if (best != NULL)
         return spec_refuse(s, n->key_at, ERR_UNKNOWN_NAME, "%s has no key `%.*s`; did you mean `%s`?", o->name,
                            SLICE_FMT(n->key), best->key);

@@ -46,7 +46,7 @@ static enum err read_health(struct spec *s, struct spec_job *job) {
     if (how->port > UINT16_MAX) return spec_refuse(s, job->at, ERR_INVALID, "a port is between 1 and 65535");
     bool has_port = how->port != 0 || job->r.port != 0 || job->r.port_auto;
     if ((http || job->probe_tcp) && !has_port)
-        return spec_refuse(s, job->at, ERR_INVALID, "its health is looked at through a port: say which, with `port`");
+        return spec_refuse(s, job->at, ERR_INVALID, "the health check needs a port: set `port`");
     how->kind = http ? WIRE_PROBE_HTTP : job->probe_tcp ? WIRE_PROBE_TCP : WIRE_PROBE_STANDARD;
     if (how->kind == WIRE_PROBE_STANDARD && how->port != 0) how->kind = WIRE_PROBE_TCP;
     if (!command) return ERR_OK;
@@ -58,15 +58,15 @@ enum err spec_service_check(struct spec *s, struct spec_job *job) {
     const struct {
         const struct json_node *node;
         const char *text;
-    } none[] = {{job->foreach, "a service has no `foreach`: n services have n names"},
-                {job->compensate, "a service has no `compensate`: it is stopped with `reeve stop`"},
-                {job->cache, "a service has no `cache`: it has no result"},
-                {job->artifacts, "a service has no `artifacts`: it has no end"}};
+    } none[] = {{job->foreach, "a service cannot have `foreach`: every service needs its own name"},
+                {job->compensate, "a service cannot have `compensate`: use `reeve stop`"},
+                {job->cache, "a service cannot have `cache`: it has no result"},
+                {job->artifacts, "a service cannot have `artifacts`: it does not end"}};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         if (none[i].node != NULL) return spec_refuse(s, none[i].node->at, ERR_INVALID, "%s", none[i].text);
     int programs = (job->run != NULL) + (job->script != NULL) + (job->archive != NULL);
     if (programs > 1)
-        return spec_refuse(s, job->at, ERR_INVALID, "a service is one program: one of `run`, `script` and `archive`");
+        return spec_refuse(s, job->at, ERR_INVALID, "a service has exactly one of `run`, `script` and `archive`");
     if (programs == 0)
         return spec_refuse(s, job->at, ERR_INVALID, "a service needs its program: `run`, `script` or `archive`");
     if (job->service.len == 0) job->service = job->name;
@@ -78,5 +78,5 @@ enum err spec_service_reach(struct spec *s, const struct spec_job *job) {
     bool has_port = job->r.port != 0 || job->r.port_auto || job->r.health.port != 0;
     if (!(job->r.sandbox & WIRE_SANDBOX_NET_OFF) || !has_port) return ERR_OK;
     return spec_refuse(s, job->at, ERR_INVALID,
-                       "its sandbox takes its network away, so nobody could reach its port: say `net: on` there");
+                       "its sandbox has no network, so its port could not be reached: set `net: on` in the sandbox");
 }

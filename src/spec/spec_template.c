@@ -132,7 +132,7 @@ enum err spec_script_text(struct spec *s, const struct json_node *node, struct s
         if (e != ERR_OK || over) break;
         bool is_params = part.kind == PART_PATH && part.stage == STAGE_SUBMIT;
         if (part.kind == PART_EXPR || (part.kind == PART_PATH && part.stage == STAGE_READY)) {
-            e = spec_refuse(s, node->at, ERR_UNSUPPORTED, "%.*s in a script: hand it over in `args` or `env`",
+            e = spec_refuse(s, node->at, ERR_UNSUPPORTED, "%.*s in a script: pass it in `args` or `env`",
                             SLICE_FMT(part.whole));
         } else if (is_params) {
             size_t before = out.len;
@@ -212,8 +212,7 @@ enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo) 
     if (is_undo && (of_items || of_jobs))
         return spec_refuse(s, job->at, ERR_UNSUPPORTED, "a compensation has no templates; it gets $REEVE_INPUTS");
     if (of_items && job->foreach == NULL)
-        return spec_refuse(s, job->at, ERR_INVALID,
-                           "`${item}` is of jobs with a `foreach`; for a variable of the shell write $${item}");
+        return spec_refuse(s, job->at, ERR_INVALID, "`${item}` needs a `foreach`; for a shell variable write $${item}");
     if (params) job->r.params = s->params_json;
     /* Items are filled in when the children are handed out, one by one. */
     if (of_jobs) job->o.gates |= GATE_BIT(GATE_RENDER);
@@ -252,8 +251,7 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
     if (position == 0) return spec_job_unknown(u->s, at, name);
     for (uint32_t k = 0; k < u->parent_count; k++)
         if (u->parents[k] == position - 1) return ERR_OK;
-    return spec_refuse(u->s, at, ERR_INVALID, "it uses what `%.*s` leaves, so it must need it: add it to `needs`",
-                       SLICE_FMT(name));
+    return spec_refuse(u->s, at, ERR_INVALID, "it uses outputs of `%.*s`: add that job to `needs`", SLICE_FMT(name));
 }
 
 enum err spec_uses_check(struct spec *s, const struct spec_job *job, const uint32_t *parents, uint32_t parent_count,

@@ -110,7 +110,7 @@ static enum err find_caller(struct auth *auth, const struct http_request *r, str
     struct cookie cookie;
     if (token.len > 0) return auth_check(auth, token, now, ret, why);
     if (!cookie_find(r, &text))
-        return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
+        return why_set(why, ERR_UNAUTHENTICATED, "authentication required: send a token (REEVE_TOKEN)");
     enum err e = cookie_check(auth, text, r, now, &cookie, why);
     return e == ERR_OK ? cookie_caller(auth, cookie.who, now, ret, why) : e;
 }
@@ -126,7 +126,7 @@ enum err standin_check(const struct standin *u, const struct http_request *r, st
     e = auth_open(&auth, disk, osclock(), osdigest(), &first, why);
     if (e == ERR_OK) e = find_caller(&auth, r, &who, why);
     if (e == ERR_OK && !role_may(who.roles, WIRE_PLAYGROUND_DO))
-        e = why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", who.name,
+        e = why_set(why, ERR_FORBIDDEN, "%s is not allowed to %s: its token lacks the role", who.name,
                     wire_word(WIRE_PLAYGROUND_DO));
     if (e == ERR_OK && who.tenant[0] != 0)
         e = why_set(why, ERR_FORBIDDEN, "that concerns all tenants, and this token is for tenant %s only", who.tenant);

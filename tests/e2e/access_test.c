@@ -117,7 +117,7 @@ static void a_job_sees_its_own_flow_and_nothing_else(void **state) {
                                             "token ls --server $S",   "submit $D/flow.yaml --server $S",
                                             "drain w --server $S"};
     for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
-        realshell_refused(&shell, token, forbidden[i], 4, " ma");
+        realshell_refused(&shell, token, forbidden[i], 4, " not allowed to ");
     /* what belongs to its tenant */
     assert_int_equal(realshell_run(&shell, token, "kv set k v --server $S"), 0);
     assert_int_equal(realshell_run(&shell, token, "blob put $D/flow.yaml --server $S"), 0);
@@ -149,7 +149,7 @@ static void a_token_dies_with_its_attempt(void **state) {
     assert_false(wireclient_next(&c, WIRECLIENT_WAIT_MS, &got));
     wireclient_close(&c);
     with_id(args, sizeof args, "ls @ --server $S", own);
-    realshell_refused(&shell, token, args, 4, "the attempt that this token is of is over");
+    realshell_refused(&shell, token, args, 4, "the attempt that this token belongs to has ended");
 }
 
 /* What still comes until the server hangs up. */
@@ -225,11 +225,11 @@ static void another_attempt_has_another_token(void **state) {
     char second[200];
     snprintf(second, sizeof second, "REEVE_TOKEN=%s", line_of("try2"));
     with_id(args, sizeof args, "ls @ --server $S", id);
-    realshell_refused(&shell, first, args, 4, "is over");
+    realshell_refused(&shell, first, args, 4, "has ended");
     assert_int_equal(realshell_run(&shell, second, args), 0);
     char *digit = &second[strlen(second) - 1]; /* of the proof */
     *digit = *digit == '0' ? '1' : '0';
-    realshell_refused(&shell, second, args, 4, "not known here");
+    realshell_refused(&shell, second, args, 4, "invalid token");
     write_file("go", "");
 }
 
@@ -274,7 +274,7 @@ static void a_job_adds_to_its_own_flow_within_its_means(void **state) {
     assert_non_null(strstr(shell.said, "nobody"));
     with_id(args, sizeof args, "add @ $D/good.yaml --server $S", other);
     realshell_refused(&shell, token, args, 5, "there is no flow");
-    realshell_refused(&shell, token, "add $D/good.yaml --server $S", 2, "to which flow?");
+    realshell_refused(&shell, token, "add $D/good.yaml --server $S", 2, "name the flow before the file");
     char inside[256];
     snprintf(inside, sizeof inside, "%s REEVE_JOB=%s/agent", token, own);
     if (realshell_run(&shell, inside, "add $D/good.yaml --server $S") != 0) fail_msg("%s", shell.said);
@@ -285,7 +285,7 @@ static void a_job_adds_to_its_own_flow_within_its_means(void **state) {
     realshell_must(&shell, args);
     /* somebody else may add as long as it runs */
     with_id(args, sizeof args, "add @ $D/good.yaml --server $S", own);
-    realshell_refused(&shell, "", args, 6, "the flow is over");
+    realshell_refused(&shell, "", args, 6, "the flow has finished");
     with_id(args, sizeof args, "add @ $D/pool.yaml --server $S", other);
     realshell_must(&shell, args);
 }
@@ -323,8 +323,8 @@ static void a_token_with_read_sees_the_tenant_and_changes_nothing(void **state) 
     assert_non_null(strstr(shell.said, "other"));
     assert_null(strstr(shell.said, "foreign"));
     with_id(args, sizeof args, "cancel @ --server $S", other);
-    realshell_refused(&shell, token, args, 4, "may not cancel");
-    realshell_refused(&shell, token, "submit $D/flow.yaml --server $S", 4, "may not submit");
+    realshell_refused(&shell, token, args, 4, "is not allowed to cancel");
+    realshell_refused(&shell, token, "submit $D/flow.yaml --server $S", 4, "is not allowed to submit");
     write_file("more.yaml", "jobs: {x: {run: 'true', token: submit}}");
     with_id(args, sizeof args, "add @ $D/more.yaml --server $S", own);
     realshell_refused(&shell, token, args, 4, "cannot give");
@@ -351,14 +351,14 @@ static void a_token_with_submit_submits_within_the_bounds_of_its_job(void **stat
     write_file("cron.yaml", "name: cron\nschedule: '* * * * *'\njobs: {x: {run: 'true'}}");
     realshell_refused(&shell, token, "schedule add $D/cron.yaml --server $S", 4, "cannot set schedules");
     realshell_refused(&shell, token, "console --server $S", 4, "");
-    realshell_refused(&shell, token, "drain w --server $S", 4, "may not");
-    realshell_refused(&shell, token, "token ls --server $S", 4, "may not");
+    realshell_refused(&shell, token, "drain w --server $S", 4, "is not allowed to");
+    realshell_refused(&shell, token, "token ls --server $S", 4, "is not allowed to");
     with_id(args, sizeof args, "journal dump --data $D | grep -q 'job:@/agent#1'", own); /* who it was is recorded */
     realshell_must(&shell, args);
     write_file("t1.go", "");
     with_id(args, sizeof args, "wait @ --server $S", own);
     realshell_must(&shell, args);
-    realshell_refused(&shell, token, "submit $D/flow.yaml --server $S", 4, "is over");
+    realshell_refused(&shell, token, "submit $D/flow.yaml --server $S", 4, "has ended");
 }
 
 static void a_sandboxed_job_submits_no_job_without_one(void **state) {
@@ -367,7 +367,7 @@ static void a_sandboxed_job_submits_no_job_without_one(void **state) {
     worker_start();
     (void)waiting_job_as("", "token: submit, sandbox: net-off", "t1", own, token);
     write_file("free.yaml", "jobs: {x: {run: 'true'}}");
-    realshell_refused(&shell, token, "submit $D/free.yaml --server $S", 4, "at least as tight");
+    realshell_refused(&shell, token, "submit $D/free.yaml --server $S", 4, "at least as strict");
     write_file("free.yaml", "jobs: {x: {run: 'true', sandbox: strict}}");
     if (realshell_run(&shell, token, "submit $D/free.yaml --server $S") != 0) fail_msg("%s", shell.said);
     write_file("t1.go", "");
@@ -396,7 +396,7 @@ static void a_worker_never_gets_the_jobs_of_another_tenant(void **state) {
     /* a token of one tenant does not serve another */
     snprintf(args, sizeof args, "--token %s --tenant globex --data $D/w2", of_acme + strlen("REEVE_TOKEN="));
     pid_t wrong = realshell_worker(&shell, args);
-    realshell_worker_says(&shell, "this token is for tenant acme only");
+    realshell_worker_says(&shell, "this token is limited to tenant acme");
     realshell_end(wrong);
     /* one that is for all says whom it serves */
     snprintf(args, sizeof args, "--token %s --tenant globex --data $D/w3", server.worker);

@@ -117,7 +117,7 @@ static void what_cannot_be_added_is_refused(void **state) {
     const char *id = submit("{\"jobs\": {\"a\": {\"gate\": {}}}}");
     const char *path = path_of("/api/v1/flows/@/jobs", id);
     struct webgot got = ask("POST", path, "{\"jobs\": {\"a\": {\"noop\": true}}}", 400);
-    assert_has(got.body, "two jobs are called a");
+    assert_has(got.body, "two jobs are named a");
     got = ask("POST", path, "{\"jobs\": {\"b\": {\"needs\": [\"nobody\"], \"noop\": true}}}", 400);
     assert_has(got.body, "nobody");
     got = ask("POST", path, "{\"jobs\": {\"b\": {\"fly\": true}}}", 400);
@@ -156,7 +156,7 @@ static void dead_letters_are_dealt_with_many_at_once(void **state) {
     const char *one = submit_dead("one", 5), *two = submit_dead("two", 3);
     char body[300];
     struct webgot got = ask("POST", "/api/v1/dead/retry", "{}", 400);
-    assert_has(got.body, "nothing is named");
+    assert_has(got.body, "nothing to act on");
     snprintf(body, sizeof body, "{\"targets\": [\"%s/one0\", \"%s/one1\", \"%s/none\"]}", one, one, one);
     got = ask("POST", "/api/v1/dead/discard", body, 200);
     assert_int_equal(count_of(got.body, "\"target\":"), 3);

@@ -150,8 +150,8 @@ static void one_is_run_from_the_command_line(void **state) {
     snprintf(args, sizeof args, "run --archive %s/cli.tar.gz --entry other.sh", r->data);
     assert_string_equal(realcli_ok(r, args, NULL).out, "other\n");
     realcli_refused(r, "run --archive /no/such.zip", 5, "/no/such.zip: No such file");
-    realcli_refused(r, "run --entry x -- true", 2, "--entry is for --archive");
-    realcli_refused(r, "run", 2, "a command is missing");
+    realcli_refused(r, "run --entry x -- true", 2, "--entry needs --archive");
+    realcli_refused(r, "run", 2, "expected a command");
 }
 
 static void a_service_comes_in_one(void **state) {
@@ -197,8 +197,8 @@ static void flow_files_are_checked(void **state) {
     } bad[] = {
         {"archive: none.zip", "none.zip: No such file"},
         {"archive: {entry: x}", "an archive needs its `file`"},
-        {"archive: exit.zip\n    workdir: /tmp", "`dir` in place of `workdir`"},
-        {"archive: exit.zip\n    run: x", "it has two kinds here"},
+        {"archive: exit.zip\n    workdir: /tmp", "`dir` instead of `workdir`"},
+        {"archive: exit.zip\n    run: x", "has exactly one kind: found `run` and `archive`"},
         {"archive: {file: exit.zip, entri: x}", "did you mean `entry`"},
         {"archive: {file: exit.zip, strip: -1}", "expected a whole number"},
     };

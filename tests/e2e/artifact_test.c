@@ -85,7 +85,7 @@ static void a_file_that_is_not_there_is_said(void **state) {
              submit("jobs:\n  a: {run: touch x.csv, artifacts: ['*.csv']}\n"
                     "  b: {run: cat y, needs: a, retries: 0, inputs: {y: a/y.csv}}"));
     assert_int_equal(with("wait -q @", id).exit_code, 1);
-    assert_has(with("show @/b", id).out, "its input y is not there: a left no artifact y.csv");
+    assert_has(with("show @/b", id).out, "its input y is missing: a has no artifact y.csv");
 }
 
 static void wrong_inputs_are_refused_with_their_place(void **state) {
@@ -94,7 +94,7 @@ static void wrong_inputs_are_refused_with_their_place(void **state) {
         const char *text, *says;
     } cases[] = {
         {"jobs:\n  a: x\n  b: {run: x, needs: a, inputs: {y: a/z}}", "`a` has no artifact `z`"},
-        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, inputs: {y: a/z}}", "so it must need it"},
+        {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, inputs: {y: a/z}}", "it uses a file of `a`"},
         {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, inputs: {y: z}}", "like `extract/out.csv`"},
         {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {run: x, needs: a, inputs: [z]}", "expected an object"},
         {"jobs:\n  a: {run: x, artifacts: [z]}\n  b: {noop: true, needs: a, inputs: {y: a/z}}", "only a job with"},
@@ -127,7 +127,7 @@ static void a_file_that_is_too_much_ends_the_job(void **state) {
     char id[64];
     snprintf(id, sizeof id, "%s", submit("jobs: {a: {run: head -c 200001 /dev/zero >x, retries: 0, artifacts: [x]}}"));
     assert_int_equal(with("wait -q @", id).exit_code, 1);
-    assert_has(with("show @/a", id).out, "the blob has 200001 bytes, more than 200000 (blob_bytes_max)");
+    assert_has(with("show @/a", id).out, "the blob is 200001 bytes long; the limit is 200000 (blob_bytes_max)");
     snprintf(id, sizeof id, "%s",
              submit("jobs:\n  a: {run: head -c 190000 /dev/zero >x, artifacts: [x]}\n"
                     "  b: {run: head -c 120000 /dev/zero >x, needs: a, retries: 0, artifacts: [x]}"));

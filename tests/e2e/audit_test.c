@@ -122,7 +122,7 @@ static void filters_choose(void **state) {
 
 static void what_makes_no_sense_is_refused(void **state) {
     (void)state;
-    assert_has(ask("GET", "/api/v1/audit?kind=flown", NULL, 400).body, "no kind of record");
+    assert_has(ask("GET", "/api/v1/audit?kind=flown", NULL, 400).body, "no record kind");
     assert_has(ask("GET", "/api/v1/audit?cursor=x", NULL, 400).body, "cursor");
     assert_has(ask("GET", "/api/v1/audit?flow=f9zzzzzzzzz", NULL, 404).body, "no flow");
     struct webclient c;

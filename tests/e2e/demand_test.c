@@ -131,7 +131,7 @@ static void demand_is_seen_by_its_tenant_and_by_those_who_may_look(void **state)
 static void the_command_line_shows_it(void **state) {
     (void)state;
     realshell_must(&shell, "demand --server $S");
-    assert_has(shell.said, "nothing waits for a worker");
+    assert_has(shell.said, "no job waits for a worker");
     realshell_must(&shell, "run --server $S -d --pool gpu --requires cuda -- true");
     realshell_must(&shell, "demand --server $S");
     assert_has(shell.said, "no_workers");

@@ -69,9 +69,8 @@ static void templates_stand_everywhere(void **state) {
 static void values_are_no_programs(void **state) {
     (void)state;
     refused("params: {who: me}\njobs:\n  a: {run: 'echo hello ${params.who}'}\n", "-p who=$(touch${IFS}x)",
-            "flow.yaml:3:12: ${params.who} has characters that a shell could read as commands");
-    refused("params: {who: 'a b'}\njobs:\n  a: {run: [bash, -ec, 'echo ${params.who}']}\n", "",
-            "hand it over in `env`");
+            "flow.yaml:3:12: ${params.who} contains characters that a shell could read as commands");
+    refused("params: {who: 'a b'}\njobs:\n  a: {run: [bash, -ec, 'echo ${params.who}']}\n", "", "pass it in `env`");
     ends("params: {who: \"; echo pwned\"}\njobs:\n  a: {env: {WHO: '${params.who}'}, run: 'echo \"hello $WHO\"'}\n", "",
          0);
     assert_string_equal(of("logs", "a"), "hello ; echo pwned\n");
@@ -80,10 +79,10 @@ static void values_are_no_programs(void **state) {
          "  b: {needs: a, run: 'echo ${jobs.a.outputs}', retries: 0}\n"
          "  c: {foreach: ['x', '$(echo pwned)'], run: 'echo ${item}', retries: 0}\n",
          "", 1);
-    assert_has(of("show", "b"), "hand it over in `env`");
-    assert_has(of("why", "b"), "hand it over in `env`");
+    assert_has(of("show", "b"), "pass it in `env`");
+    assert_has(of("why", "b"), "pass it in `env`");
     assert_string_equal(of("logs", "c[0]"), "x\n");
-    assert_has(of("show", "c[1]"), "hand it over in `env`");
+    assert_has(of("show", "c[1]"), "pass it in `env`");
     /* A value that looks like a template is a value. */
     ends("jobs:\n"
          "  a: echo '\"$${jobs.a.state} $${item} $${x}\"' > \"$REEVE_OUTPUT\"\n"
@@ -127,7 +126,7 @@ static void conditions_decide(void **state) {
          "", 0);
     assert_has(of("show", "yes"), "succeeded");
     assert_has(of("show", "no"), "skipped");
-    assert_has(of("why", "no"), "its `when` does not hold");
+    assert_has(of("why", "no"), "its `when` is false");
     assert_has(of("show", "after"), "skipped");
     assert_has(of("show", "first"), "succeeded");
 }
@@ -150,7 +149,7 @@ static void what_cannot_be_evaluated_says_why(void **state) {
     assert_has(of("show", "items"), "foreach: expected a list or a whole number, it gives string");
     assert_has(of("show", "many"), "expected 0 to 1000000");
     assert_has(of("show", "path"), "jobs.a.outputs has no `m`");
-    assert_has(of("show", "none"), "job `number` left no outputs (it is failed)");
+    assert_has(of("show", "none"), "job `number` has no outputs (state: failed)");
     assert_has(realcli_ok(r, "dead", NULL).out, "/loop");
 }
 
@@ -207,7 +206,7 @@ static void bad_expressions_are_refused_with_their_place(void **state) {
     (void)state;
     refused("jobs:\n  a: {run: x, when: 'jobs.b.outputs >'}\n", "", "flow.yaml:2:21: when:1: unexpected symbol");
     refused("jobs:\n  b: x\n  a: {run: x, when: jobs.b.outputs}\n", "",
-            "flow.yaml:3:21: it uses what `b` leaves, so it must need it: add it to `needs`");
+            "flow.yaml:3:21: it uses outputs of `b`: add that job to `needs`");
     refused("jobs:\n  a: {run: x, when: params.x}\n", "", "there is no parameter `x`");
     refused("jobs:\n  a: {run: 'x ${= 1 +}'}\n", "", "flow.yaml:2:12: ${=}:1: unexpected symbol");
     refused("jobs:\n  a: {run: x, foreach: 'jobs.c.outputs'}\n", "", "there is no job `c`");

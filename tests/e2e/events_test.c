@@ -261,9 +261,9 @@ static void a_handshake_that_is_none_is_refused(void **state) {
         {"", UPGRADE KEY "Sec-WebSocket-Version: 8\r\n", 400, "has to be 13"},
         {"", "Upgrade: websocket\r\n" KEY VERSION, 400, "Connection: Upgrade"},
         {"?since=x", UPGRADE KEY VERSION, 400, "position"},
-        {"?type=jobs", UPGRADE KEY VERSION, 400, "no events of type jobs"},
+        {"?type=jobs", UPGRADE KEY VERSION, 400, "no events of type `jobs`"},
         {"?flow=f99zz", UPGRADE KEY VERSION, 404, "f99zz"},
-        {"?flow=f11&job=f11/a", UPGRADE KEY VERSION, 400, "not of both"},
+        {"?flow=f11&job=f11/a", UPGRADE KEY VERSION, 400, "not both"},
         {"?what=x", UPGRADE KEY VERSION, 400, "what"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -93,7 +93,7 @@ static void branch(void **state) {
     const char *id = run("branch", "", NULL, 0);
     assert_states(id, "release succeeded, repair skipped, tell succeeded");
     assert_string_equal(log_of(id, "tell"), "told everyone that it was released\n");
-    assert_has(shown(id, "repair"), "its `when` does not hold");
+    assert_has(shown(id, "repair"), "its `when` is false");
     id = run("branch", "-p score=12", NULL, 0);
     assert_states(id, "release skipped, repair succeeded");
     assert_string_equal(log_of(id, "repair"), "back to the bench with 12\n");
@@ -253,7 +253,7 @@ static void gpu_routing(void **state) {
     snprintf(args, sizeof args, "wait -q %s/prepare", id);
     (void)realcli_ok(r, args, NULL);
     snprintf(args, sizeof args, "why %s/train", id);
-    assert_has(realcli_ok(r, args, NULL).out, "no attached worker offers");
+    assert_has(realcli_ok(r, args, NULL).out, "no attached worker has what the job requires");
     snprintf(args, sizeof args, "cancel %s", id);
     (void)realcli_ok(r, args, NULL);
 }

@@ -123,21 +123,21 @@ static void a_token_ends_the_job_it_was_made_for_once(void **state) {
     snprintf(id, sizeof id, "%s", submit(begun_by_http));
     wait_outside(id);
     snprintf(token, sizeof token, "%s", token_sent());
-    assert_has(said("why @/a", id, 0), "what it began outside is not over yet: the cluster trains");
+    assert_has(said("why @/a", id, 0), "waiting for the outside work that it started: the cluster trains");
     assert_has(said("why @/a", id, 0), "until");
     assert_has(webserver_asked(&web), "/api/v1/callback/rvc_");
 
-    assert_has(complete(id, "a", wrong, "", 4), "that token is of another job");
+    assert_has(complete(id, "a", wrong, "", 4), "the token belongs to another job");
     snprintf(wrong, sizeof wrong, "%s", token);
     wrong[strlen(wrong) - 1] = wrong[strlen(wrong) - 1] == '0' ? '1' : '0';
-    assert_has(complete(id, "a", wrong, "", 4), "the token is not known here");
-    assert_has(complete(id, "a", "rvc_1.0.a1.7fffffffffff.", "", 4), "the token is not known here");
+    assert_has(complete(id, "a", wrong, "", 4), "invalid token");
+    assert_has(complete(id, "a", "rvc_1.0.a1.7fffffffffff.", "", 4), "invalid token");
     char args[128], expired[256];
     snprintf(args, sizeof args, "callback %s/a --for 1ms", id);
     assert_int_equal(sscanf(said(args, id, 0), "%255s", expired), 1);
     assert_has(complete(id, "a", expired, "", 4), "the token has expired");
     assert_has(complete(id, "a", token, "-o {broken", 2), "the output is not JSON");
-    assert_has(complete(id, "b", token, "", 4), "that token is of another job");
+    assert_has(complete(id, "b", token, "", 4), "the token belongs to another job");
 
     complete(id, "a", token, "-o {\"score\":7}", 0);
     said("wait -q @", id, 0);
@@ -213,12 +213,12 @@ static void a_job_without_steps_has_tokens_too(void **state) {
     snprintf(id, sizeof id, "%s", submit("jobs: {a: {external: {message: the post, timeout: 1h}}}"));
     for (int i = 0; i < 3000 && realcli_run(&cli, realcli_at("callback @/a", id), NULL, NULL).exit_code != 0; i++)
         continue;
-    assert_has(said("why @/a", id, 0), "it waits for a word from outside: the post");
+    assert_has(said("why @/a", id, 0), "waiting for completion from outside: the post");
     assert_int_equal(sscanf(said("callback @/a", id, 0), "%255s", token), 1);
     complete(id, "a", token, "-o 1", 0);
     said("wait -q @", id, 0);
     assert_has(complete(id, "a", token, "", 6), "");
-    assert_has(said("callback @/a", id, 6), "does not wait for a word from outside");
+    assert_has(said("callback @/a", id, 6), "is not waiting for completion");
 }
 
 /* ---- polls ---- */
@@ -271,7 +271,7 @@ static void a_poll_may_find_that_it_failed(void **state) {
         "    retries: 0\n"
         "    external: {poll: {http: {url: '@/job/2/y', allow_private: true}, every: 10ms, until: output.json.a.b}}\n");
     said("wait -q @", id, 1);
-    assert_has(said("show @/a", id, 0), "its poll says that it has failed");
+    assert_has(said("show @/a", id, 0), "its poll reported a failure");
     assert_int_equal(webserver_count(&web, "GET /job/2/x"), 3);
     assert_has(said("show @/b", id, 0), "2 of 2"); /* what goes wrong is what retries are for */
     assert_has(said("show @/c", id, 0), "until");
@@ -343,9 +343,9 @@ static void wrong_ones_are_refused_with_their_place(void **state) {
         const char *text, *says;
     } cases[] = {
         {"jobs: {a: {external: {submit: {every: 1s}}}}", "an object with `run` or `http`"},
-        {"jobs: {a: {external: {submit: {run: x, until: 'true'}}}}", "are of a `poll`"},
+        {"jobs: {a: {external: {submit: {run: x, until: 'true'}}}}", "belong to a `poll`"},
         {"jobs: {a: {external: {submit: {run: x, http: 'http://x/'}}}}", "not both"},
-        {"jobs: {a: {external: {poll: {run: x}}}}", "how often"},
+        {"jobs: {a: {external: {poll: {run: x}}}}", "a poll needs its interval"},
         {"jobs: {a: {external: {poll: {http: 'http://x/', every: 1s}}}}", "needs `until`"},
         {"jobs: {a: {external: {poll: {run: x, every: 1s, until: '1 +'}}}}", "unexpected symbol"},
         {"jobs: {a: {external: {sumbit: x}}}", "did you mean `submit`"},

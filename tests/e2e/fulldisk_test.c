@@ -203,7 +203,7 @@ static void a_full_disk_is_said_and_waited_out(void **state) {
     assert_non_null(strstr(says, "room"));
     struct webclient web = {0};
     struct webgot ready = webclient_once(&web, server.address, "GET /readyz HTTP/1.0\r\n\r\n", 503);
-    if (strstr(ready.body, "no room for new work") == NULL) fail_msg("%s", ready.body);
+    if (strstr(ready.body, "too full to accept new work") == NULL) fail_msg("%s", ready.body);
     webclient_close(&web);
 
     /* A job that keeps a file waits, and that is told, by two requests. */

@@ -70,7 +70,7 @@ static void nobody_handles_it_and_why_says_so(void **state) {
     char id[64];
     snprintf(id, sizeof id, "%s", realcli_submit(&r, "jobs: {a: {handler: NONE, payload: x}}\n", ""));
     struct ran said = realcli_run(&r, realcli_at("why @/a", id), NULL, NULL);
-    assert_has(said.out, "no attached worker offers what it asks for");
+    assert_has(said.out, "no attached worker has what the job requires");
     realcli_ok(&r, realcli_at("cancel @", id), NULL);
 }
 
@@ -88,11 +88,11 @@ static void a_long_payload_arrives_whole(void **state) {
 static void a_file_that_makes_no_sense_is_refused_by_its_place(void **state) {
     (void)state;
     static const char *const bad[][2] = {
-        {"slots: many\n", ":1:8: --slots: a number"},
-        {"nonsense: 1\n", "nonsense: there is no such option"},
+        {"slots: many\n", ":1:8: --slots: expected a number"},
+        {"nonsense: 1\n", "there is no option nonsense"},
         {"handlers: [x]\n", "handlers are lines of the form"},
         {"handlers: {A: []}\n", "a handler is a list of a program and its arguments"},
-        {"slots: {a: 1}\n", "a plain value is expected"},
+        {"slots: {a: 1}\n", "expected a plain value"},
         {"slots: 1\nx: [\n", ":3:"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

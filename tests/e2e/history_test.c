@@ -100,8 +100,8 @@ static void flows_that_left_memory_are_listed_and_found(void **state) {
     struct wire_name done = {SLICE("succeeded")}, runs = {SLICE("running")};
     open_admin(&c);
     submit_many(&c, "nightly-load", 120);
-    until(&c, "flows", 0);                                 /* in memory */
-    struct wire_options options = {.kind = JOB_NOOP};      /* nobody runs it */
+    until(&c, "flows", 0);                            /* in memory */
+    struct wire_options options = {.kind = JOB_NOOP}; /* nobody runs it */
     struct wire_job job = {.name = SLICE("waits")};
     struct wire_flow flow = {.name = SLICE("nightly-more"), .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&flow, 1}};
@@ -214,7 +214,7 @@ static void check_one(struct wireclient *c, const char *flow) {
     struct wire_targets rerun = {.targets = {&name, 1}};
     assert_true(wireclient_try(c, WIRE_RERUN, &rerun, &got));
     assert_int_equal(got.op, WIRE_ERROR);
-    assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "has left memory"));
+    assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "left memory"));
     struct wire_get none = {.target = SLICE("f5zzzzz")};
     assert_non_null(strstr(wireclient_refused(c, WIRE_GET, &none, ERR_NOT_FOUND), "there is no flow f5zzzzz"));
     assert_int_equal(count_all(c, (struct wire_list){.text = SLICE("gradient")}, 10), 0); /* it succeeded in the end */
@@ -366,7 +366,7 @@ static void a_journal_without_its_segments_is_not_a_new_one(void **state) {
     remove_all("journal/*.seg");
     realserver_refuses(&server, "was there and is gone");
     remove_all("journal.seen"); /* the loss is accepted; the history still knows better */
-    realserver_refuses(&server, "history/flows.db has seen record");
+    realserver_refuses(&server, "history/flows.db contains record");
     remove_all("history/flows.db*");
     realserver_start(&server);
     open_admin(&c);

@@ -314,7 +314,7 @@ static void who_must_have_limits_asks_for_the_capability(void **state) {
     (void)state;
     snprintf(id, sizeof id, "%s", realcli_submit(&r, "jobs: {x: {run: 'true', pool: weak, requires: limits}}", ""));
     struct ran ran = realcli_run(&r, realcli_at("why @/x", id), NULL, NULL);
-    assert_has(ran.out, "no attached worker offers what it asks for");
+    assert_has(ran.out, "no attached worker has what the job requires");
     assert_int_equal(realcli_run(&r, realcli_at("cancel @", id), NULL, NULL).exit_code, 0);
     if (!has_groups) skip();
     assert_has(run("    run: 'true'\n    requires: limits\n", id), "\"state\":\"succeeded\"");
@@ -333,17 +333,16 @@ static void a_means_that_is_not_there_is_not_pretended(void **state) {
 
 static void slips_of_whoever_starts_a_worker_are_refused(void **state) {
     (void)state;
-    realcli_refused(&r, "worker --limit memory=lots", 2, "--limit: an amount of memory is expected, not lots");
+    realcli_refused(&r, "worker --limit memory=lots", 2, "--limit: expected an amount of memory, found `lots`");
     realcli_refused(&r, "worker --limit ram=1GiB", 2,
-                    "--limit: memory, cpu, pids, open_files or file_size=AMOUNT is expected, not ram=1GiB");
-    realcli_refused(&r, "worker --limit-standard pids=0", 2, "--limit-standard: an amount of pids is expected, not 0");
-    realcli_refused(&r, "worker --limits-by magic", 2,
-                    "--limits-by: auto, cgroup2, cgroup1, rlimit or none is expected");
-    realcli_refused(&r, "worker --cpu many", 2, "--cpu: a number like 4 or 1.5 is expected");
+                    "--limit: expected memory, cpu, pids, open_files or file_size=AMOUNT, found `ram=1GiB`");
+    realcli_refused(&r, "worker --limit-standard pids=0", 2, "--limit-standard: expected an amount of pids, found `0`");
+    realcli_refused(&r, "worker --limits-by magic", 2, "--limits-by: expected auto, cgroup2, cgroup1, rlimit or none");
+    realcli_refused(&r, "worker --cpu many", 2, "--cpu: expected a number like 4 or 1.5");
     assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b", 1), 0);
     realcli_refused(&r, "worker --server 127.0.0.1:1 --gpus 3", 2, "--gpus 3: $CUDA_VISIBLE_DEVICES names 2");
     assert_int_equal(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
-    realcli_refused(&r, "worker --memory some", 2, "--memory: a size like 512MiB or 8GiB is expected");
+    realcli_refused(&r, "worker --memory some", 2, "--memory: expected a size like 512MiB or 8GiB");
 }
 
 int main(void) {

@@ -111,9 +111,9 @@ static void the_listener_is_for_this_machine_unless_said(void **state) {
     struct realcli own;
     realcli_make(&own);
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-listen 0.0.0.0:0", 4, "orion_listen: 0.0.0.0:0 can be");
-    realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-guests some", 2, "none of nobody, loopback, everyone");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-guests some", 2, "expected nobody, loopback or everyone");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --orion-work-ms 9", 2, "a range like 50..199");
-    realcli_refused(&own, "up --orion-work-ms 9", 2, "goes with --orion");
+    realcli_refused(&own, "up --orion-work-ms 9", 2, "needs --orion");
     realcli_stop(&own);
 }
 

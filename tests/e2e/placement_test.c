@@ -145,7 +145,7 @@ static void what_no_worker_has_is_waited_for_with_that_reason(void **state) {
     (void)state;
     snprintf(id, sizeof id, "%s", realcli_submit(&r, "jobs: {x: {run: 'true', resources: {gpus: 4}}}", ""));
     assert_has(realcli_run(&r, realcli_at("why @/x", id), NULL, NULL).out,
-               "no attached worker offers what it asks for");
+               "no attached worker has what the job requires");
     assert_int_equal(realcli_run(&r, realcli_at("cancel @", id), NULL, NULL).exit_code, 0);
 }
 

@@ -362,7 +362,7 @@ static void slots_are_enough_to_see_something(void **state) {
     (void)state;
     struct realcli own;
     realcli_make(&own);
-    realcli_refused(&own, "up --playground --slots 2 --detach", 2, "side by side");
+    realcli_refused(&own, "up --playground --slots 2 --detach", 2, "needs at least");
     realcli_stop(&own);
 }
 

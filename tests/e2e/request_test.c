@@ -333,7 +333,7 @@ static void wrong_requests_are_refused_with_their_place(void **state) {
         {"jobs: {a: {http: {url: 'http://x/', expect: 299-200}}}", "between 100 and 599"},
         {"jobs: {a: {http: {url: 'http://x/', timeout: 3}}}", "with its unit"},
         {"jobs: {a: {http: {uri: 'http://x/'}}}", "did you mean `url`"},
-        {"jobs: {a: {http: 'http://x/', run: x}}", "two kinds"},
+        {"jobs: {a: {http: 'http://x/', run: x}}", "exactly one kind: found `run` and `http`"},
         {"jobs: {a: {http: 'http://${jobs.b.outputs.host}/'}}", "b"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

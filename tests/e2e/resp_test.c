@@ -662,7 +662,7 @@ static void a_stranger_is_asked_for_little_and_not_for_long(void **state) {
     fd = dial_port();
     say(fd, "*1\r\n$4\r\nPING\r\n"); /* and then nothing: hello_ms */
     (void)hear_end(fd, got, sizeof got);
-    assert_string_equal(got, "-NOAUTH Authentication required.\r\n-ERR no hello came in time\r\n");
+    assert_string_equal(got, "-NOAUTH Authentication required.\r\n-ERR no HELLO arrived in time\r\n");
     close(fd);
 }
 

@@ -406,7 +406,7 @@ static void check_own(const struct who *w, size_t message, const struct said *ow
     }
     bool is_others = request_row(op)->names == NAMES_STANDARD;
     if (is_others && w->is_bound) { /* those tenants are none of acme's */
-        if (strstr(own->text, "for tenant @tenant only") == NULL)
+        if (strstr(own->text, "limited to tenant @tenant") == NULL)
             fail_msg("%s by %s: %s", wire_word(op), w->name, own->text);
         return;
     }

@@ -300,11 +300,10 @@ static void everything_that_runs_for_a_job_is_inside(void **state) {
     struct realworker w;
     (void)state;
     if (!can) return;
-    shell(
-        "mkdir -p %s/all && chmod 1777 %s/all && cd %s && "
-        "printf '#!/bin/sh\\ntouch %s/all/archive && exit 9; exit 0\\n' >run.sh && chmod 755 run.sh && "
-        "tar cf %s/bundle.tar run.sh",
-        outside, outside, outside, outside, server.data);
+    shell("mkdir -p %s/all && chmod 1777 %s/all && cd %s && "
+          "printf '#!/bin/sh\\ntouch %s/all/archive && exit 9; exit 0\\n' >run.sh && chmod 755 run.sh && "
+          "tar cf %s/bundle.tar run.sh",
+          outside, outside, outside, outside, server.data);
     start_with(&w, "all", (const char *[]){"--handler", "box=/usr/bin/touch", NULL});
     const char *id =
         submit("name: all\ndefaults: {pool: all, sandbox: strict, retries: 0, on_upstream: run}\njobs:\n"
@@ -486,9 +485,9 @@ static void it_adds_nothing_that_is_looser(void **state) {
 
 static void flags_are_refused_in_words(void **state) {
     (void)state;
-    realcli_refused(&r, "worker --sandbox loose", 2, "strict, net-off or none is expected, not loose");
+    realcli_refused(&r, "worker --sandbox loose", 2, "expected strict, net-off or none, found `loose`");
     realcli_refused(&r, "worker --titan-master 127.0.0.1:1 --sandbox strict", 2, "do not work with --titan-master");
-    realcli_refused(&r, "worker --job-uids 7", 2, "FIRST-LAST is expected, not 7");
+    realcli_refused(&r, "worker --job-uids 7", 2, "expected FIRST-LAST, found `7`");
     realcli_refused(&r, "worker --job-uids 0-7", 2, "a number from 1");
     realcli_refused(&r, "worker --job-uids 9-7", 2, "a number from 9");
     realcli_refused(&r, "worker --job-uids 1-99999", 2, "more than 65536");

@@ -370,7 +370,7 @@ static void a_hook_is_told_what_is_wanted_and_whom_to_end(void **state) {
     wait_for("hook.log", "\"end\":[\"cloud-");
     assert_has(read_file("hook.log"), "\"action\":\"down\"");
     assert_has(read_file("hook.log"), "\"workers\":0,\"wanted\":0,");
-    wait_for("scaler.log", "idle, is drained");
+    wait_for("scaler.log", "idle, draining");
     assert_int_equal(realworker_stop(&w), 0);
     wireclient_close(&s.c);
 }
@@ -382,7 +382,8 @@ static void a_token_that_may_not_drain_is_told_so(void **state) {
     scaler_start("--hook 'cat >> '$D/hook.log --max 1 --slots 4 --idle 100ms");
     realworker_make(&w, &server, "cloud");
     realworker_start(&w, &server);
-    wait_for("scaler.log", "refused: forbidden: a worker may drain itself, an operator any of them");
+    wait_for("scaler.log",
+             "refused: forbidden: a worker can drain only itself; draining others needs the role operator");
     assert_int_equal(reports(), 0);
     assert_int_equal(realworker_stop(&w), 0);
 }
@@ -438,15 +439,15 @@ static void the_example_of_a_hook_works(void **state) {
 static void wrong_words_are_refused(void **state) {
     (void)state;
     realshell_refused(&shell, "", "scaler --min 3 --max 2", 2, "--min 3 is more than --max 2");
-    realshell_refused(&shell, "", "scaler --max none", 2, "--max: a number up to 1000 is expected");
-    realshell_refused(&shell, "", "scaler --max 0", 2, "--max: at least 1");
-    realshell_refused(&shell, "", "scaler --idle 5", 2, "--idle: a duration");
-    realshell_refused(&shell, "", "scaler --hook ''", 2, "--hook: a command");
+    realshell_refused(&shell, "", "scaler --max none", 2, "--max: expected a number up to 1000");
+    realshell_refused(&shell, "", "scaler --max 0", 2, "--max: expected at least 1");
+    realshell_refused(&shell, "", "scaler --idle 5", 2, "--idle: expected a duration");
+    realshell_refused(&shell, "", "scaler --hook ''", 2, "--hook: expected a command");
     realshell_refused(&shell, "", "scaler --slots 0", 2, "--slots");
-    realshell_refused(&shell, "", "scaler --bogus", 2, "--bogus: no such option");
-    realshell_refused(&shell, "", "scaler --max", 2, "--max: a value is missing");
-    realshell_refused(&shell, "", "up --data $D/x --workers 3..1", 2, "--workers: a range like 1..8");
-    realshell_refused(&shell, "", "up --data $D/x --idle 5s", 2, "--idle goes with --workers");
+    realshell_refused(&shell, "", "scaler --bogus", 2, "there is no option --bogus");
+    realshell_refused(&shell, "", "scaler --max", 2, "--max needs a value");
+    realshell_refused(&shell, "", "up --data $D/x --workers 3..1", 2, "--workers: expected a range like 1..8");
+    realshell_refused(&shell, "", "up --data $D/x --idle 5s", 2, "--idle needs --workers");
     realshell_must(&shell, "scaler --help");
     assert_has(shell.said, "--hook-patience");
     scaler_start("--max 1");

@@ -118,7 +118,7 @@ static void bad_ones_are_refused(void **state) {
          2},
         {"name: x\nschedule: {evry: 1m}\njobs: {a: {noop: true}}\n", "", "did you mean `every`", 2},
         {"name: x\njobs: {a: {noop: true}}\n", "--cron @daily --zone Mars/Olympus", "there is no time zone", 5},
-        {"name: x\njobs: {a: {noop: true}}\n", "--at 2020-01-01T00:00:00Z", "is over", 2},
+        {"name: x\njobs: {a: {noop: true}}\n", "--at 2020-01-01T00:00:00Z", "has no slot left", 2},
         {"name: x\nkey: k\njobs: {a: {noop: true}}\n", "--every 1m", "idempotency key", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -142,7 +142,7 @@ static void a_flow_file_is_taken_as_json(void **state) {
         {"{\"jobs\":{\"a\":{\"script\":{\"file\":\"sha256:abc\"}}}}", "", "files cannot be named here"},
         {"{\"jobs\":{\"a\":{\"script\":{\"file\":\"" BLOB_OF_NOBODY "\",\"name\":\"x.sh\"}}}}", "", "blob"},
         {"{\"jobs\":{\"a\":\"x\"}}", "[]", "params: expected an object"},
-        {"{\"jobs\":{\"a\":\"x\"}}", "{\"z\":1}", "there is no parameter `z`"},
+        {"{\"jobs\":{\"a\":\"x\"}}", "{\"z\":1}", "the flow has no parameter `z`"},
         {"{\"jobs\":{\"a\":{\"run\":\"x\",\"when\":\"1 +\"}}}", "", "flow:1:32: when:1: unexpected symbol"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -164,9 +164,9 @@ static void questions_that_have_no_answer_are_refused(void **state) {
         const char *said;
     } bad[] = {
         {{.when = SLICE("jobs.")}, 1, "job a: when:1: <name> expected"},
-        {{.when = SLICE("jobs.b.outputs")}, 1, "it uses what `b` leaves, so that must be one of its parents"},
+        {{.when = SLICE("jobs.b.outputs")}, 1, "it uses outputs of `b`, which must be one of its parents"},
         {{.foreach = SLICE("{")}, 128, "job a: foreach:1: unexpected symbol"},
-        {{.shell = SLICE("echo ${jobs.b.outputs}")}, 2, "it uses what `b` leaves"},
+        {{.shell = SLICE("echo ${jobs.b.outputs}")}, 2, "it uses outputs of `b`"},
         {{.shell = SLICE("echo ${jobs.b")}, 2, "without its `}`"},
     };
     struct wireclient c;
@@ -689,7 +689,8 @@ static void who_does_not_say_hello_makes_room(void **state) {
     for (size_t i = 1; i < 5; i++) {
         assert_true(wireclient_next(&silent[i], 20000, &got));
         assert_int_equal(got.op, WIRE_ERROR);
-        assert_non_null(strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "no hello came"));
+        assert_non_null(
+            strstr((const char *)((const struct wire_error *)got.message)->message.ptr, "no HELLO arrived"));
     }
     for (size_t i = 0; i < 5; i++) wireclient_close(&silent[i]);
     (void)submit_noop(&c, SLICE("known"), (struct slice){0}); /* who said hello is not counted */

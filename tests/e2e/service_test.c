@@ -248,7 +248,7 @@ static void a_version_that_fails_gives_way_to_the_one_before(void **state) {
         assert_int_equal(deploy("site", "bad", bad[i].keys, "--healthy-within 1s"), 1);
         assert_has(h.said, "site did not become healthy in time: ");
         assert_has(h.said, bad[i].said);
-        assert_has(h.said, "version 2 of it runs again");
+        assert_has(h.said, "rolled back to version 2");
         until("site", "healthy", "true");
         assert_string_equal(ask("site").word, "two");
         assert_int_equal(number_of("site", "version"), 2);
@@ -324,7 +324,7 @@ static void the_job_that_deploys_tells_why_its_service_is_not_healthy(void **sta
         snprintf(id, sizeof id, "%.*s", (int)strcspn(h.said, "\n"), h.said);
         snprintf(job, sizeof job, "%s/%s", id, kinds[i].name);
         until_said("why", job, kinds[i].waits);
-        assert_has(h.said, "what it deployed has not become healthy yet");
+        assert_has(h.said, "the deployed service is not healthy yet");
         until_said("show", job, kinds[i].waits);
         snprintf(args, sizeof args, "wait %s", id);
         refused(args, 1, "failed");
@@ -473,7 +473,7 @@ static void stop_start_and_restart(void **state) {
     assert_false(is_alive(pid)); /* it was waited for */
     assert_string_equal(value_of("told", "state"), "stopped");
     must("stop", "told"); /* it is so already */
-    refused("restart told", 6, "does not run: start it");
+    refused("restart told", 6, "is not running: start it");
     must("services", "");
     assert_has(h.said, "SERVICE");
     assert_has(h.said, "stopped");
@@ -494,7 +494,7 @@ static void nonsense_is_refused_in_words(void **state) {
     fprintf(f, "jobs: {a: echo x}\n");
     (void)fclose(f);
     snprintf(args, sizeof args, "deploy %s", path);
-    refused(args, 2, "deploys no service: `reeve submit` runs it");
+    refused(args, 2, "contains no service: use `reeve submit`");
     refused("deploy /nowhere/x.sh", 5, "/nowhere/x.sh: No such file");
     refused("deploy /etc/hostname --port 99999", 2, "expected a port between 1 and 65535, or auto");
     refused("deploy /etc/hostname --health /x", 2, "--health needs --port");

@@ -56,14 +56,14 @@ static void a_wrong_setting_is_refused_with_its_place(void **state) {
         const char *variables, *flags, *file, *expected;
     } wrong[] = {
         {"", "--lease-ms 5", "", "lease_ms: 5 is not between"},
-        {"", "--lease-ms soon", "", "lease_ms: not a number: soon"},
-        {"", "--no-such 5", "", "--no-such: there is no such flag"},
-        {"", "--lease-ms", "", "--lease-ms: a value is missing"},
-        {"", "lease-ms 5", "", "lease-ms: flags begin with two dashes"},
-        {"REEVE_LEASE_MS=x", "", "", "REEVE_LEASE_MS: lease_ms: not a number: x"},
+        {"", "--lease-ms soon", "", "lease_ms: expected a number, found `soon`"},
+        {"", "--no-such 5", "", "there is no flag --no-such"},
+        {"", "--lease-ms", "", "--lease-ms needs a value"},
+        {"", "lease-ms 5", "", "unexpected argument `lease-ms`: flags begin with two dashes"},
+        {"REEVE_LEASE_MS=x", "", "", "REEVE_LEASE_MS: lease_ms: expected a number, found `x`"},
         {"", "", "lease_ms: 1\n", "reeve.yaml:1:11: lease_ms: 1 is not between"},
-        {"", "", "listen: a\nno_such: 1\n", "reeve.yaml:2:10: no_such: there is no such setting"},
-        {"", "", "lease_ms: [1]\n", "reeve.yaml:1:11: one value is expected here"},
+        {"", "", "listen: a\nno_such: 1\n", "reeve.yaml:2:10: there is no setting no_such"},
+        {"", "", "lease_ms: [1]\n", "reeve.yaml:1:11: expected one value"},
         {"", "", "- a\n", "reeve.yaml:1:1: settings are lines of the form name: value"},
         {"", "", "a: b: c\n", "reeve.yaml:1:"},
         {"", "--config /nonexistent.yaml", "", "/nonexistent.yaml: No such file"},
@@ -86,11 +86,11 @@ static void a_value_of_another_type_keeps_the_server_from_starting(void **state)
     static const struct {
         const char *flags, *expected;
     } wrong[] = {
-        {"--metrics-open maybe", "metrics_open: maybe is neither yes nor no"},
-        {"--titan-dead-status GONE", "titan_dead_status: GONE is neither DEAD nor FAILED"},
-        {"--log-level loud", "log_level: loud is none of debug, info, warn, error"},
-        {"--tls-require nobody,", "tls_require: nobody, is none of nobody, workers, everyone"},
-        {"--history-days soon", "history_days: not a number: soon"},
+        {"--metrics-open maybe", "metrics_open: expected yes or no, found `maybe`"},
+        {"--titan-dead-status GONE", "titan_dead_status: expected DEAD or FAILED, found `GONE`"},
+        {"--log-level loud", "log_level: expected debug, info, warn or error, found `loud`"},
+        {"--tls-require nobody,", "tls_require: expected nobody, workers or everyone, found `nobody,`"},
+        {"--history-days soon", "history_days: expected a number, found `soon`"},
         {"--shard -1", "shard: -1 is not between 0 and 4294967295"},
         {"--connections-max 0", "connections_max: 0 is not between 1 and 100000"},
         {"--resp-tenant=", "resp_tenant: a name is missing"},

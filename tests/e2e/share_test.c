@@ -73,7 +73,7 @@ static void the_same_offer_twice_is_warned_of(void **state) {
     pid_t first = realshell_worker(&shell, "--share 5/9 --name a --data $D/w4");
     (void)offer_of("a");
     pid_t second = realshell_worker(&shell, "--share 5/9 --name b --data $D/w5");
-    realshell_worker_says(&shell, "another worker on this machine offers share 5/9, too");
+    realshell_worker_says(&shell, "another worker on this machine also offers share 5/9");
     pid_t third = realshell_worker(&shell, "--name c --data $D/w6");
     (void)offer_of("c");
     pid_t fourth = realshell_worker(&shell, "--name d --data $D/w7");
@@ -82,7 +82,7 @@ static void the_same_offer_twice_is_warned_of(void **state) {
     realshell_end(second);
     realshell_end(third);
     realshell_end(fourth);
-    realshell_refused(&shell, "", "worker --share half", 2, "the K-th of N equal parts, is expected, not half");
+    realshell_refused(&shell, "", "worker --share half", 2, "the K-th of N equal parts, found `half`");
     realshell_refused(&shell, "", "worker --share 3/2", 2, "a number from 1 to 2");
 }
 

@@ -92,8 +92,8 @@ static void errors_do_not_end_it(void **state) {
     say("show f9zzz", "reeve show:");
     realtty_sees(&tty, "[5]>");
     say("ls --no-such", "there is no flag --no-such");
-    say("kv set 'open", "a quote is not closed");
-    say("shell", "you are in it");
+    say("kv set 'open", "missing closing quote");
+    say("shell", "already in the shell");
     say("help wait", "usage: reeve wait");
     say("journal verify --data /nonexistent", "reeve journal verify:"); /* a process of its own */
     say("wait f9zzz", "reeve wait:");
@@ -153,7 +153,7 @@ static void tab_completes(void **state) {
     realtty_type(&tty, "comp\t");
     realtty_sees(&tty, "> compl"); /* complete, completion */
     realtty_type(&tty, "\t");
-    realtty_sees(&tty, "a script for the shell");
+    realtty_sees(&tty, "print a completion script");
     realtty_type(&tty, "\x15"
                        "kv pub\t");
     realtty_sees(&tty, "> kv publish");
@@ -214,7 +214,7 @@ static void a_server_that_comes_back_is_used_again(void **state) {
     realtty_start(&tty, s.data, "shell", 24, 100, "REEVE_HISTORY=/dev/null");
     say("kv set number 1", "version ");
     realserver_kill(&s);
-    say("kv get number", "no server runs on");
+    say("kv get number", "no server is running on");
     realserver_start(&s);
     say("kv incr number 41", "42");
     leave(0);

@@ -99,8 +99,7 @@ static void the_listener_is_for_this_machine_unless_said(void **state) {
     (void)state;
     struct realcli own;
     realcli_make(&own);
-    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-http-listen 0.0.0.0:0", 4,
-                    "(who insists says --titan-open");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-http-listen 0.0.0.0:0", 4, "pass --titan-open");
     realcli_stop(&own);
 }
 

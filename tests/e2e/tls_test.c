@@ -109,11 +109,11 @@ static void a_server_of_another_authority_is_not_believed(void **state) {
     tls_server();
     realshell_must(&shell, "cert init --data $D/other");
     realshell_refused(&shell, "", "ls --server $S --tls-ca $D/other/tls/ca.pem", 4,
-                      "signed by nobody who is trusted here");
+                      "not signed by a trusted authority");
     realshell_refused(&shell, "", "ls --server $S", 4, "--tls-ca");
     realshell_refused(&shell, "", "ls --server $S --tls-ca $D/none.pem", 2, "none.pem");
     pid_t pid = realshell_worker(&shell, "--tls-ca $D/other/tls/ca.pem --data $D/w");
-    realshell_worker_says(&shell, "signed by nobody who is trusted here");
+    realshell_worker_says(&shell, "not signed by a trusted authority");
     realshell_end(pid);
 }
 
@@ -162,7 +162,7 @@ static void a_pinned_certificate_needs_no_authority(void **state) {
 static void plain_bytes_to_a_server_with_tls_get_a_clear_answer(void **state) {
     (void)state;
     tls_server();
-    realshell_refused(&shell, "", "ls --server ${S#tls://}", 4, "say tls:// before its address");
+    realshell_refused(&shell, "", "ls --server ${S#tls://}", 4, "use tls://HOST:PORT");
     realshell_must(&shell, "ls --data $D"); /* by its socket, on the machine itself */
 }
 
@@ -176,9 +176,9 @@ static void tls_to_a_server_without_gets_a_clear_answer(void **state) {
 static void beyond_loopback_tls_is_needed_unless_told_in_words(void **state) {
     (void)state;
     realshell_refused(&shell, "", "serve --data $D --listen 0.0.0.0:0", 4, "reeve cert init");
-    realshell_refused(&shell, "", "serve --data $D --listen-without-tls perhaps", 2, "neither yes nor no");
+    realshell_refused(&shell, "", "serve --data $D --listen-without-tls perhaps", 2, "expected yes or no");
     realshell_refused(&shell, "", "serve --data $D --tls-require workers", 2, "tls_client_ca");
-    realshell_refused(&shell, "", "serve --data $D --tls-require some", 2, "none of nobody, workers, everyone");
+    realshell_refused(&shell, "", "serve --data $D --tls-require some", 2, "expected nobody, workers or everyone");
     realshell_refused(&shell, "", "serve --data $D --tls-cert $D/none.pem", 2, "none.pem");
     server.flags[2] = "--listen-without-tls";
     server.flags[3] = "yes";
@@ -197,7 +197,7 @@ static void workers_may_have_to_show_a_certificate(void **state) {
     /* none */
     snprintf(worker, sizeof worker, "--tls-ca $D/tls/ca.pem --token %s --data $D/w1", server.worker);
     pid_t pid = realshell_worker(&shell, worker);
-    realshell_worker_says(&shell, "workers have to show a certificate here");
+    realshell_worker_says(&shell, "this server requires a certificate of workers");
     realshell_end(pid);
     /* one of another authority */
     realshell_must(&shell, "cert init --data $D/other");
@@ -212,7 +212,7 @@ static void workers_may_have_to_show_a_certificate(void **state) {
     realshell_end(pid);
     realshell_must(&shell, "cert client ann --data $D");
     pid = realshell_worker(&shell, "--tls-cert $D/tls/ann.pem --data $D/w4");
-    realshell_worker_says(&shell, "nobody vouches for this connection");
+    realshell_worker_says(&shell, "authentication required");
     realshell_end(pid);
     /* its own; clients need none */
     pid = realshell_worker(&shell, "--tls-cert $D/tls/gpu1.pem --data $D/w5");
@@ -256,10 +256,10 @@ static void everyone_may_have_to(void **state) {
     server.flags[3] = "everyone";
     tls_server();
     realshell_refused(&shell, "", "ls --server $S --tls-ca $D/tls/ca.pem", 4,
-                      "everyone has to show a certificate here");
+                      "this server requires a client certificate");
     realshell_must(&shell, "cert client ann --data $D --tenant acme");
     realshell_must(&shell, "ls --server $S --tls-cert $D/tls/ann.pem");
-    realshell_refused(&shell, "REEVE_TOKEN=wrong", "ls --server $S --tls-cert $D/tls/ann.pem", 4, "not known here");
+    realshell_refused(&shell, "REEVE_TOKEN=wrong", "ls --server $S --tls-cert $D/tls/ann.pem", 4, "invalid token");
     /* for a job its worker has shown one */
     realshell_must(&shell, "cert worker w --data $D");
     pid_t pid = realshell_worker(&shell, "--tls-cert $D/tls/w.pem --data $D/w");
@@ -271,7 +271,8 @@ static void everyone_may_have_to(void **state) {
     const char *token = strstr(shell.said, "rv_");
     assert_non_null(token);
     snprintf(variable, sizeof variable, "REEVE_TOKEN=%.67s", token);
-    realshell_refused(&shell, variable, "ls --server $S --tls-cert $D/tls/ann.pem", 4, "the token is for tenant other");
+    realshell_refused(&shell, variable, "ls --server $S --tls-cert $D/tls/ann.pem", 4,
+                      "the token belongs to tenant other");
 }
 
 /* ---- what is found by default ---- */
@@ -297,7 +298,7 @@ static void a_token_found_by_default_goes_to_its_own_server_only(void **state) {
     realshell_worker_says(&shell, "attached to tls://");
     realshell_end(pid);
     pid = realshell_worker(&shell, "--tls-ca $D/tls/ca.pem --data $D/w2");
-    realshell_worker_says(&shell, "nobody vouches for this connection");
+    realshell_worker_says(&shell, "authentication required");
     realshell_end(pid);
     snprintf(variable, sizeof variable, "%s/copy", server.data);
     setenv("REEVE_DATA", variable, 1);
@@ -307,7 +308,7 @@ static void a_token_found_by_default_goes_to_its_own_server_only(void **state) {
     setenv("REEVE_DATA", "/nonexistent/reeve", 1);
     /* the command line */
     realshell_refused(&shell, "REEVE_TOKEN=", "ls --data $D/other --server $S --tls-ca $D/tls/ca.pem", 4,
-                      "nobody vouches for this connection");
+                      "authentication required");
     assert_int_equal(realshell_run(&shell, "REEVE_TOKEN=", "ls --data $D/copy --server $S --tls-ca $D/tls/ca.pem"), 0);
 }
 
@@ -335,7 +336,7 @@ static void http_goes_the_same_way(void **state) {
     assert_has(curl("--cacert $D/tls/ca.pem -H 'Origin: http://localhost:'$P https://localhost:$P/healthz"), " 403");
     assert_has(curl("https://localhost:$P/healthz"), "certificate");
     snprintf(args, sizeof args, "%s http://localhost:$P/api/v1/flows", flow);
-    assert_has(curl(args), "this server is reached by TLS");
+    assert_has(curl(args), "this server requires TLS");
 }
 
 /* ---- time ---- */

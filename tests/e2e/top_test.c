@@ -77,7 +77,7 @@ static void panes_and_help(void **state) {
     realtty_type(&tty, "\t");
     realtty_sees(&tty, "PROGRESS");
     realtty_type(&tty, "\033[Z?");
-    realtty_sees(&tty, "back; q in a list of the first level ends");
+    realtty_sees(&tty, "back; q in a top-level list quits");
     realtty_type(&tty, "q");
     realtty_sees(&tty, "REASON");
     quit();
@@ -204,7 +204,7 @@ static void an_approval_is_of_what_is_on_the_screen(void **state) {
     realtty_sees(&tty, "? y/n");
     realtty_type(&tty, "y");
     realtty_sees(&tty, "is approved");
-    realtty_sees(&tty, "nobody has to decide anything");
+    realtty_sees(&tty, "no open approvals");
     quit();
 }
 
@@ -275,7 +275,7 @@ static void a_server_that_is_killed_is_waited_for(void **state) {
     realtty_start(&tty, s.data, "top", 24, 80, NULL);
     realtty_sees(&tty, "no flows yet");
     realserver_kill(&s);
-    realtty_sees(&tty, "server away, since ");
+    realtty_sees(&tty, "connection lost ");
     realtty_type(&tty, "?");
     realtty_sees(&tty, "follow the output"); /* keys work all the same */
     realtty_type(&tty, "q");

@@ -101,7 +101,7 @@ static void a_killed_server_is_waited_for_and_nothing_is_said_twice(void **state
     realtty_start(&tty, s.data, args, 24, 80, NULL);
     realtty_sees(&tty, "x | first");
     realserver_kill(&s);
-    realtty_sees(&tty, "the server is away");
+    realtty_sees(&tty, "connection lost");
     snprintf(go_on, sizeof go_on, "%s/k1", own.data);
     fclose(fopen(go_on, "we"));
     realserver_start(&s);

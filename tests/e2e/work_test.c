@@ -111,7 +111,7 @@ static void bad_jobs_are_told_apart(void **state) {
         {"jobs: {a: {noop: maybe}}", "true or false"},
         {"jobs: {a: {sleep: long}}", "duration"},
         {"jobs: {a: {fail: 900}}", "between 1 and 255"},
-        {"jobs: {a: {run: x, noop: true}}", "two kinds"},
+        {"jobs: {a: {run: x, noop: true}}", "exactly one kind: found `run` and `noop`"},
         {"jobs: {a: {}}", "needs one of"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -49,6 +49,6 @@ test("stdio: without a server the protocol is served, and calls say what to do",
   assert.ok((await line.ask({ jsonrpc: "2.0", id: 2, method: "tools/list" })).result.tools.length > 20);
   const got = await line.ask({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "ping_master", arguments: {} } });
   assert.equal(got.error.code, -32000);
-  assert.match(got.error.message, /no server runs .*reeve up/);
+  assert.match(got.error.message, /no server is running .*reeve up/);
   assert.equal(await line.close(), 0);
 });

@@ -445,7 +445,7 @@ static void a_deadline_is_for_all(void **state) {
     assert_ok(ends(r, 0, OUTCOME_STOPPED));
     assert_int_equal(fixture_state(r, 1, 0), JOB_TIMED_OUT);
     assert_int_equal(fixture_counts(r).dead_letters, 1);
-    assert_refused(r, fixture_retry(r, ref_of(1, child(0))), ERR_STATE, "no dead letter");
+    assert_refused(r, fixture_retry(r, ref_of(1, child(0))), ERR_STATE, "not a dead letter");
 }
 
 static void a_compensation_is_one_for_all(void **state) {
@@ -520,7 +520,7 @@ static void children_count_as_queued(void **state) {
     const char *jobs[] = {"map@1", "sum: map"};
     assert_ok(fixture_submit_sets(r, sets, SET_COUNT, jobs, 2, false));
     assert_refused(r, expand(r, ref_of(1, 0), 13), ERR_LIMIT, "at once");
-    assert_refused(r, expand(r, ref_of(1, 0), 11), ERR_BUSY, "may have 12");
+    assert_refused(r, expand(r, ref_of(1, 0), 11), ERR_BUSY, "its limit is 12");
     assert_ok(expand(r, ref_of(1, 0), 10));
     struct limit_view limit;
     assert_true(view_limit(engine_state(r->engine), SLICE("acme"), LIMIT_TENANT, SLICE(""), &limit));

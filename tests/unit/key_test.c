@@ -20,7 +20,7 @@ static void a_repeat_gets_the_first_answer(void **state) {
 static void another_body_is_a_conflict(void **state) {
     struct fixture *r = *state;
     assert_ok(fixture_submit_key(r, "k", 1, 0));
-    assert_refused(r, fixture_submit_key(r, "k", 2, 0), ERR_CONFLICT, "different submit");
+    assert_refused(r, fixture_submit_key(r, "k", 2, 0), ERR_CONFLICT, "different flow");
 }
 
 static void keys_belong_to_a_tenant(void **state) {
@@ -51,7 +51,7 @@ static void a_key_survives_a_crash_and_a_snapshot(void **state) {
     assert_ok(fixture_submit_key(r, "k", 1, 0));
     assert_true(r->reply.repeated);
     assert_int_equal(r->reply.flow.v, 1);
-    assert_refused(r, fixture_submit_key(r, "k", 2, 0), ERR_CONFLICT, "different submit");
+    assert_refused(r, fixture_submit_key(r, "k", 2, 0), ERR_CONFLICT, "different flow");
 }
 
 static void a_key_outlives_its_flow(void **state) {

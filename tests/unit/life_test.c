@@ -158,7 +158,7 @@ static void cancel_of_a_job(void **state) {
     assert_refused(r, fixture_cancel(r, ref_of(1, 7)), ERR_NOT_FOUND, "no job number 7");
     assert_ok(fixture_cancel(r, ref_of(1, 0)));
     assert_int_equal(fixture_flow(r, 1).state, FLOW_CANCELLED);
-    assert_refused(r, fixture_cancel(r, FLOW_OF(1)), ERR_STATE, "the flow is over");
+    assert_refused(r, fixture_cancel(r, FLOW_OF(1)), ERR_STATE, "the flow has finished");
     assert_refused(r, fixture_cancel(r, FLOW_OF(4)), ERR_NOT_FOUND, "no flow");
 }
 
@@ -377,13 +377,13 @@ static void retry_and_discard_are_for_dead_letters(void **state) {
     struct fixture *r = *state;
     submit_chain(r, 0);
     assert_ok(fixture_attach(r, "w", 1, 1));
-    assert_refused(r, fixture_retry(r, ref_of(1, 0)), ERR_STATE, "no dead letter: it is dispatched");
+    assert_refused(r, fixture_retry(r, ref_of(1, 0)), ERR_STATE, "not a dead letter (state: dispatched)");
     assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 1));
-    assert_refused(r, fixture_retry(r, ref_of(1, 1)), ERR_STATE, "no dead letter"); /* hangs on its root */
+    assert_refused(r, fixture_retry(r, ref_of(1, 1)), ERR_STATE, "not a dead letter"); /* hangs on its root */
     assert_refused(r, fixture_discard(r, ref_of(1, 9)), ERR_NOT_FOUND, "no job number");
     assert_ok(fixture_discard(r, ref_of(1, 0)));
     assert_int_equal(dead_letters(r), 0);
-    assert_refused(r, fixture_discard(r, ref_of(1, 0)), ERR_STATE, "no dead letter");
+    assert_refused(r, fixture_discard(r, ref_of(1, 0)), ERR_STATE, "not a dead letter");
     assert_ok(fixture_retry(r, ref_of(1, 0))); /* put away, not forgotten */
     fixture_run_all(r, "w", 1);
     assert_int_equal(fixture_flow(r, 1).state, FLOW_SUCCEEDED);

@@ -349,7 +349,7 @@ static void a_tenant_queues_no_more_than_it_may(void **state) {
     assert_int_not_equal(f, 0);
     assert_int_equal(submit(r, "acme", "", "", 3), 0);
     assert_int_equal(r->reply.err, ERR_BUSY);
-    assert_non_null(strstr(r->reply.why.text, "3 jobs that have not ended and may have 5"));
+    assert_non_null(strstr(r->reply.why.text, "3 unfinished jobs; its limit is 5"));
     assert_int_not_equal(submit(r, "acme", "", "", 2), 0);
     assert_int_equal(limit(r, LIMIT_TENANT, "").queued, 5);
     assert_int_not_equal(submit(r, "bolt", "", "", 30), 0);

@@ -76,15 +76,15 @@ static void limits_of_two_tenants_bind_the_same_set(void **state) {
     learn(r, "K", &o);
     assert_ok(limit(r, "small", 1));
     assert_ok(submit(r, "small", "K", &o));
-    assert_refused(r, submit(r, "small", "K", &o), ERR_BUSY, "may have");
+    assert_refused(r, submit(r, "small", "K", &o), ERR_BUSY, "its limit is");
     for (int i = 0; i < 3; i++) assert_ok(submit(r, "large", "K", &o));
     assert_ok(limit(r, "small", 2)); /* a limit that changes binds the next one */
     assert_ok(submit(r, "small", "K", &o));
-    assert_refused(r, submit(r, "small", "K", &o), ERR_BUSY, "may have");
+    assert_refused(r, submit(r, "small", "K", &o), ERR_BUSY, "its limit is");
     assert_ok(limit(r, "small", 0));
     assert_ok(submit(r, "small", "K", &o));
     assert_ok(limit(r, "large", 1));
-    assert_refused(r, submit(r, "large", "K", &o), ERR_BUSY, "may have");
+    assert_refused(r, submit(r, "large", "K", &o), ERR_BUSY, "its limit is");
 }
 
 static void jobs_of_a_known_set_are_checked(void **state) {
@@ -95,7 +95,7 @@ static void jobs_of_a_known_set_are_checked(void **state) {
     assert_refused(r, submit_as(r, "acme", "K", &o, &(struct job_spec){.name = SLICE("a"), .profile = 1}), ERR_INVALID,
                    "options");
     r->in.journal_free_bytes = 1000;
-    assert_refused(r, submit(r, "acme", "K", &o), ERR_NO_SPACE, "no room");
+    assert_refused(r, submit(r, "acme", "K", &o), ERR_NO_SPACE, "the disk is too full");
 }
 
 static void times_are_never_known(void **state) {
@@ -113,7 +113,7 @@ static void times_are_never_known(void **state) {
     assert_null(engine_set(r->engine, SLICE("late")));
     assert_null(engine_set(r->engine, SLICE("delayed")));
     fixture_tick(r, 1000);
-    assert_refused(r, submit(r, "acme", "late", &late), ERR_INVALID, "over already");
+    assert_refused(r, submit(r, "acme", "late", &late), ERR_INVALID, "already passed");
 }
 
 static void questions_are_never_known(void **state) {
@@ -147,7 +147,7 @@ static void a_restart_and_a_snapshot_know_nothing(void **state) {
     assert_null(engine_set(r->engine, SLICE("K")));
     assert_ok(submit(r, "acme", "K", &o));
     assert_ok(limit(r, "acme", 1));
-    assert_refused(r, submit(r, "acme", "K", &o), ERR_BUSY, "may have");
+    assert_refused(r, submit(r, "acme", "K", &o), ERR_BUSY, "its limit is");
     fixture_check_digests(r);
 }
 

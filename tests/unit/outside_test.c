@@ -237,7 +237,7 @@ static void an_output_that_came_by_word_is_judged(void **state) {
     assert_ok(not_yet(r, 0));
     assert_ok(say(r, 0, 1, VERDICT_ALLOW, "7"));
     assert_int_equal(fixture_state(r, 1, 0), JOB_CHECKING);
-    assert_refused(r, say(r, 0, 1, VERDICT_DENY, ""), ERR_STATE, "is checking");
+    assert_refused(r, say(r, 0, 1, VERDICT_DENY, ""), ERR_STATE, "state: checking");
     assert_ok(fixture_verdict(r, ref_of(1, 0), VERDICT_ALLOW, NULL));
     assert_int_equal(fixture_state(r, 1, 0), JOB_SUCCEEDED);
 }
@@ -343,14 +343,14 @@ static void a_word_waits_for_a_new_permission(void **state) {
     struct command policy = {.kind = CMD_POLICY};
     assert_ok(fixture_attach(r, "w", 1, 4));
     assert_ok(fixture_submit(r, &o, jobs, 1));
-    assert_refused(r, say(r, 0, 0, VERDICT_ALLOW, ""), ERR_STATE, "is held"); /* nothing was begun */
+    assert_refused(r, say(r, 0, 0, VERDICT_ALLOW, ""), ERR_STATE, "state: held"); /* nothing was begun */
     assert_ok(allow_by(r, 0));
     assert_ok(not_yet(r, 0));
     policy.as.policy.version = 1;
     assert_ok(fixture_command(r, &policy));
     fixture_tick(r, 1000);
     assert_int_equal(fixture_state(r, 1, 0), JOB_HELD);
-    assert_refused(r, say(r, 0, 1, VERDICT_ALLOW, ""), ERR_STATE, "is held");
+    assert_refused(r, say(r, 0, 1, VERDICT_ALLOW, ""), ERR_STATE, "state: held");
     assert_ok(allow_by(r, 1));
     assert_int_equal(fixture_state(r, 1, 0), JOB_DISPATCHED);
     assert_ok(say(r, 0, 1, VERDICT_ALLOW, ""));

@@ -69,7 +69,7 @@ static void rendering_changes_the_hash(void **state) {
     struct cmd_verdict answer = fixture_answer(r, job, VERDICT_ALLOW);
     assert_int_equal(answer.hash.ptr[0], 9);
     answer.hash = slice_of(submitted, 32);
-    assert_refused(r, fixture_send_verdict(r, &answer), ERR_STALE, "something else");
+    assert_refused(r, fixture_send_verdict(r, &answer), ERR_STALE, "has changed");
 }
 
 static void rendering_that_changes_nothing(void **state) {
@@ -115,8 +115,8 @@ static void every_pair_of_gate_and_verdict(void **state) {
 static void verdicts_on_an_output(void **state) {
     struct fixture *r = *state;
     const enum job_state ends[VERDICT_COUNT] = {
-        [VERDICT_ALLOW] = JOB_SUCCEEDED,  [VERDICT_DENY] = JOB_DENIED,    [VERDICT_CONSTRAIN] = JOB_SUCCEEDED,
-        [VERDICT_HOLD] = JOB_STATE_COUNT, [VERDICT_AGAIN] = JOB_CHECKING, [VERDICT_QUARANTINE] = JOB_QUARANTINED,
+        [VERDICT_ALLOW] = JOB_SUCCEEDED,  [VERDICT_DENY] = JOB_DENIED,     [VERDICT_CONSTRAIN] = JOB_SUCCEEDED,
+        [VERDICT_HOLD] = JOB_STATE_COUNT, [VERDICT_AGAIN] = JOB_CHECKING,  [VERDICT_QUARANTINE] = JOB_QUARANTINED,
         [VERDICT_REDACT] = JOB_SUCCEEDED, [VERDICT_FAIL] = JOB_STATE_COUNT};
     assert_ok(fixture_attach(r, "w", 1, 20));
     for (uint32_t v = 0; v < VERDICT_COUNT; v++) {
@@ -171,7 +171,7 @@ static void a_quorum_of_people_allows(void **state) {
     assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
     assert_true(slice_eq(question(r, job).role, SLICE("boss")));
     assert_ok(vote(r, "ann", VERDICT_ALLOW));
-    assert_refused(r, vote(r, "ann", VERDICT_ALLOW), ERR_CONFLICT, "ann has voted already");
+    assert_refused(r, vote(r, "ann", VERDICT_ALLOW), ERR_CONFLICT, "ann has already voted");
     assert_ok(vote(r, "bob", VERDICT_ALLOW));
     fixture_crash(r); /* voices survive */
     assert_int_equal(question(r, job).votes, 2);
@@ -198,7 +198,7 @@ static void four_eyes_excludes_the_submitter(void **state) {
     o.gates = GATE_BIT(GATE_APPROVAL);
     o.four_eyes = true;
     assert_ok(fixture_submit(r, &o, (const char *[]){"a"}, 1));
-    assert_refused(r, vote(r, "tester", VERDICT_ALLOW), ERR_FORBIDDEN, "who submitted");
+    assert_refused(r, vote(r, "tester", VERDICT_ALLOW), ERR_FORBIDDEN, "the submitter of the flow");
     assert_refused(r, vote(r, "", VERDICT_ALLOW), ERR_UNAUTHENTICATED, "needs a name");
     assert_ok(vote(r, "ann", VERDICT_ALLOW));
     assert_int_equal(fixture_state(r, 1, 0), JOB_READY);
@@ -295,8 +295,8 @@ static void verdicts_are_fenced_and_checked(void **state) {
         assert_refused(r, fixture_send_verdict(r, &bad), code, word); \
     } while (0)
     REFUSED(ERR_STALE, "revision", bad.revision = 2);
-    REFUSED(ERR_STALE, "something else", bad.hash = slice_of(other, 32));
-    REFUSED(ERR_STALE, "something else", bad.hash = slice_of(NULL, 0));
+    REFUSED(ERR_STALE, "has changed", bad.hash = slice_of(other, 32));
+    REFUSED(ERR_STALE, "has changed", bad.hash = slice_of(NULL, 0));
     REFUSED(ERR_INVALID, "32 bytes", bad.hash = SLICE("x"));
     REFUSED(ERR_INVALID, "32 bytes", bad.payload_hash = SLICE("x"));
     REFUSED(ERR_INVALID, "no such verdict", bad.verdict = VERDICT_COUNT);

@@ -445,9 +445,10 @@ static void assert_closed(struct fixture *r) {
     struct options o = fixture_options();
     const char *jobs[] = {"x"};
     bool running = fixture_flow(r, 1).state == FLOW_RUNNING;
-    assert_refused(r, fixture_add(r, 1, &o, jobs, 1, false), ERR_STATE, running ? "no jobs can be added" : "over");
-    assert_refused(r, fixture_cancel(r, at(UINT32_MAX)), ERR_STATE, running ? "one by one" : "over");
-    assert_refused(r, fixture_rerun(r, 1), ERR_STATE, running ? "still running" : "submit it anew");
+    assert_refused(r, fixture_add(r, 1, &o, jobs, 1, false), ERR_STATE,
+                   running ? "no jobs can be added" : "has finished");
+    assert_refused(r, fixture_cancel(r, at(UINT32_MAX)), ERR_STATE, running ? "one by one" : "has finished");
+    assert_refused(r, fixture_rerun(r, 1), ERR_STATE, running ? "still running" : "submit it again");
     assert_refused(r, fixture_retry(r, at(3)), ERR_STATE, running ? "is being unwound" : "was unwound");
 }
 
@@ -561,7 +562,7 @@ static void bad_compensations_are_refused(void **state) {
     sets[1].kind = JOB_BARRIER;
     sets[2].gates = GATE_BIT(GATE_POLICY);
     struct job_spec s = {.name = SLICE("a"), .undo_profile = 4};
-    assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "options that are not there");
+    assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "missing options");
     s.undo_profile = 2;
     assert_refused(r, submit_spec(r, sets, &s), ERR_INVALID, "runs on a worker");
     s = (struct job_spec){.name = SLICE("a"), .profile = 1, .undo_profile = 1};

@@ -573,7 +573,7 @@ static void slots_that_cannot_be_are_refused(void **state) {
     assert_refused(r, backfill(r, past, 0), ERR_INVALID, "no slot in that range");
     assert_refused(r, backfill(r, past, 4), ERR_LIMIT, "schedule_waiting_max");
     assert_refused(r, backfill(r, back, 2), ERR_INVALID, "not in order");
-    assert_refused(r, backfill(r, before_all, 1), ERR_INVALID, "only slots of the past");
+    assert_refused(r, backfill(r, before_all, 1), ERR_INVALID, "only past slots");
     static int64_t many[200];
     for (int i = 0; i < 200; i++) many[i] = r->in.wall.ms + 1 + i;
     assert_refused(r, give_slots(r, many, 200, 0, false), ERR_LIMIT, "schedule_slots_max");
@@ -791,7 +791,7 @@ static void a_flow_that_settles_is_not_replaced_yet(void **state) {
     fixture_flush(r);
     assert_int_equal(view(r).fired, 1);
     assert_int_equal(view(r).waiting, 0); /* nothing was said of the slot yet */
-    tick(r, 0); /* the rest of it settles */
+    tick(r, 0);                           /* the rest of it settles */
     tick(r, r->limits.schedule_retry_ms);
     assert_int_equal(view(r).fired, 2);
     assert_int_equal(view(r).skipped, 0);

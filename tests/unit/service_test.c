@@ -569,7 +569,7 @@ static void a_restart_of_what_does_not_run_is_refused(void **state) {
     struct fixture *r = *state;
     setup_healthy(r, NULL);
     assert_ok(ask(r, SERVICE_STOPPED));
-    assert_refused(r, restart(r), ERR_STATE, "does not run");
+    assert_refused(r, restart(r), ERR_STATE, "is not running");
     assert_ok(ask(r, SERVICE_RUNNING));
     end(r, OUTCOME_STOPPED);
     become_healthy(r);
@@ -659,7 +659,7 @@ static void a_service_without_a_version_is_nearly_gone(void **state) {
     assert_int_equal(web(r).version, 0);
     assert_int_equal(web(r).runner.flow.v, 0);
     assert_int_equal(why_web(r).block, BLOCK_STOPPING);
-    assert_refused(r, ask(r, SERVICE_STOPPED), ERR_STATE, "ever was healthy");
+    assert_refused(r, ask(r, SERVICE_STOPPED), ERR_STATE, "was ever healthy");
     view_each_service(engine_state(r->engine), count_service, &services);
     assert_int_equal(services, 1);
     assert_ok(fixture_done(r, "w", 1, job.ref, job.attempt, OUTCOME_STOPPED));

@@ -66,7 +66,7 @@ static void graph_is_checked(void **state) {
     const char *unknown[] = {"a", "b: c"};
     assert_refused(r, fixture_submit(r, &o, unknown, 2), ERR_UNKNOWN_NAME, "job b comes after c, which does not exist");
     const char *twice[] = {"a", "b", "a"};
-    assert_refused(r, fixture_submit(r, &o, twice, 3), ERR_DUPLICATE_NAME, "two jobs are called a");
+    assert_refused(r, fixture_submit(r, &o, twice, 3), ERR_DUPLICATE_NAME, "two jobs are named a");
     const char *parent_twice[] = {"a", "b: a a"};
     assert_refused(r, fixture_submit(r, &o, parent_twice, 2), ERR_DUPLICATE_NAME, "job b names a parent twice");
     const char *self[] = {"a: a"};
@@ -86,7 +86,7 @@ static void a_long_circle_is_cut_not_overrun(void **state) {
         (void)snprintf(text[i], sizeof text[i], "job-number-%d: job-number-%d", i, (i + 1) % 100);
         jobs[i] = text[i];
     }
-    assert_refused(r, fixture_submit(r, &o, jobs, 100), ERR_CYCLE, "wait for each other");
+    assert_refused(r, fixture_submit(r, &o, jobs, 100), ERR_CYCLE, "dependency cycle");
 }
 
 static void parents_are_sorted_by_ordinal(void **state) {
@@ -196,10 +196,10 @@ static void limits_of_bytes(void **state) {
     assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "32 bytes");
     o.gates = GATE_BIT(GATE_POLICY);
     spec.body_hash = slice_of(NULL, 0);
-    assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "hash of what is asked about");
+    assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "no hash of what is to be approved");
     o = fixture_options();
     for (o.kind = JOB_GATE; o.kind <= JOB_EXTERNAL; o.kind = (uint8_t)(o.kind + 2))
-        assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "hash of what is asked about");
+        assert_refused(r, submit_spec(r, &o, &spec), ERR_INVALID, "no hash of what is to be approved");
 }
 
 /* Options count as well: many sets of long labels once filled a batch beyond its end. */
@@ -308,7 +308,7 @@ static void limits_of_options(void **state) {
     REFUSED(ERR_INVALID, "not_before", o.not_before_ms = r->in.wall.ms + far);
     REFUSED(ERR_INVALID, "deadline is out of range", o.deadline_ms = -1);
     REFUSED(ERR_INVALID, "deadline is out of range", o.deadline_ms = r->in.wall.ms + far);
-    REFUSED(ERR_INVALID, "over already", o.deadline_ms = r->in.wall.ms);
+    REFUSED(ERR_INVALID, "already passed", o.deadline_ms = r->in.wall.ms);
     REFUSED(ERR_INVALID, "a worker name", o.preferred_worker = SLICE("\n"));
     REFUSED(ERR_INVALID, "a pool name", o.preferred_pool = SLICE("\n"));
     REFUSED(ERR_INVALID, "a role name", o.approval_role = SLICE("\n"));
@@ -363,13 +363,13 @@ static void space_is_reserved_and_returned(void **state) {
     o.retries = 1;
     const char *jobs[] = {"a", "b: a"};
     r->in.journal_free_bytes = 1500;
-    assert_refused(r, fixture_submit(r, &o, jobs, 2), ERR_NO_SPACE, "no room");
+    assert_refused(r, fixture_submit(r, &o, jobs, 2), ERR_NO_SPACE, "the disk is too full");
     r->in.journal_free_bytes = 1 << 20;
     assert_ok(fixture_submit(r, &o, jobs, 2));
     uint64_t full = fixture_counts(r).reserved_bytes;
     assert_true(full > 0);
     r->in.journal_free_bytes = full + 100; /* what was promised is not promised twice */
-    assert_refused(r, fixture_submit(r, &o, jobs, 2), ERR_NO_SPACE, "no room");
+    assert_refused(r, fixture_submit(r, &o, jobs, 2), ERR_NO_SPACE, "the disk is too full");
     assert_ok(fixture_attach(r, "w", 1, 1));
     assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 1));
     assert_true(fixture_counts(r).reserved_bytes < full);
@@ -425,7 +425,7 @@ static void jobs_join_a_running_flow(void **state) {
     assert_ok(fixture_add(r, 1, &o, (const char *[]){"n: m a", "m: a"}, 2, true)); /* the parent after its child */
     assert_int_equal(fixture_job(r, 1, 5).parents_open, 1);
     assert_refused(r, fixture_add(r, 1, &o, bad, 1, false), ERR_UNKNOWN_NAME, "nobody");
-    assert_refused(r, fixture_add(r, 1, &o, taken, 1, false), ERR_DUPLICATE_NAME, "two jobs are called a");
+    assert_refused(r, fixture_add(r, 1, &o, taken, 1, false), ERR_DUPLICATE_NAME, "two jobs are named a");
     assert_ok(fixture_add(r, 1, &o, NULL, 0, false)); /* only says that no more follows */
     fixture_run_all(r, "w", 1);
     assert_int_equal(fixture_flow(r, 1).state, FLOW_SUCCEEDED);

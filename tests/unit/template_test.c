@@ -98,10 +98,10 @@ static void stages_come_one_after_the_other(void **state) {
 static void programs_are_guarded(void **state) {
     (void)state;
     check("load --day ${params.day}", STAGE_SUBMIT, true, INTO_PROGRAM, "load --day 2026-01-01");
-    check("cat ${jobs.extract.outputs.file}", STAGE_READY, true, INTO_PROGRAM, "<hand it over in `env`");
+    check("cat ${jobs.extract.outputs.file}", STAGE_READY, true, INTO_PROGRAM, "<pass it in `env`");
     check("echo ${params.cmd}", STAGE_SUBMIT, true, INTO_PROGRAM,
-          "<${params.cmd} has characters that a shell could read");
-    check("echo '${=\"a\" .. \"'\"}'", STAGE_SUBMIT, true, INTO_PROGRAM, "<hand it over in `env`");
+          "<${params.cmd} contains characters that a shell could read");
+    check("echo '${=\"a\" .. \"'\"}'", STAGE_SUBMIT, true, INTO_PROGRAM, "<pass it in `env`");
     check("${params.cmd}", STAGE_SUBMIT, true, INTO_PROGRAM, "ls; rm"); /* the author asked for a command */
     static const char bad[] = " \t\n'\"`$\\;&|<>(){}[]*?!#~^";
     struct template_part part = {.kind = PART_PATH, .whole = SLICE("${item}")};
@@ -219,7 +219,7 @@ static void mistakes_are_told(void **state) {
     check("${jobs.extract.outputs.list[2]}", STAGE_CHILD, true, INTO_TEXT, "<has no item [2]");
     check("${jobs.extract.outputs.rows.x}", STAGE_CHILD, true, INTO_TEXT, "<is a number, it has nothing inside");
     check("${jobs.extract.exit}", STAGE_CHILD, true, INTO_TEXT, "<jobs.extract has no `exit`");
-    check("${jobs.map-a.outputs}", STAGE_CHILD, true, INTO_TEXT, "<left no outputs (it is FAILED)");
+    check("${jobs.map-a.outputs}", STAGE_CHILD, true, INTO_TEXT, "<has no outputs (state: FAILED)");
     check("${jobs.x.outputs}", STAGE_CHILD, true, INTO_TEXT, "<has no parent `x`");
     check("${jobs.x}", STAGE_CHILD, true, INTO_TEXT, "<expected jobs.NAME.outputs");
     check("${= 1 +}", STAGE_CHILD, true, INTO_TEXT, "<unexpected symbol");

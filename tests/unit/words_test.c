@@ -33,7 +33,7 @@ static void words_are_what_a_shell_makes_of_them(void **state) {
     assert_string_equal(split("a\\ b c''d \"\""), "[a b][cd][]");
     assert_string_equal(split("ls # all of them"), "[ls]");
     assert_string_equal(split("ls a#b"), "[ls][a#b]");
-    assert_string_equal(split("run 'open"), "[run][open]a quote is not closed");
+    assert_string_equal(split("run 'open"), "[run][open]missing closing quote");
 }
 
 static void the_last_word_may_be_half_typed(void **state) {

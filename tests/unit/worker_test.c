@@ -317,7 +317,7 @@ static void numbers_are_not_reused(void **state) {
 
 static void a_drained_worker_gets_nothing_new(void **state) {
     struct fixture *r = *state;
-    assert_refused(r, fixture_drain(r, "w", true), ERR_NOT_FOUND, "not known");
+    assert_refused(r, fixture_drain(r, "w", true), ERR_NOT_FOUND, "there is no worker");
     assert_ok(fixture_attach(r, "w", 1, 2));
     submit(r, 3, 1);
     assert_ok(fixture_drain(r, "w", true));

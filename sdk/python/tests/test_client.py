@@ -102,7 +102,7 @@ class Asking(lab.Lab):
     def test_nobody_there_is_said(self) -> None:
         with self.assertRaisesRegex(errors.NoServer, "start one with `reeve up`"):
             reeve.Client(data=os.path.join(self.data, "nothing")).connect()
-        with self.assertRaisesRegex(errors.NoServer, "nobody answers at 127.0.0.1:1"):
+        with self.assertRaisesRegex(errors.NoServer, "cannot connect to 127.0.0.1:1"):
             reeve.Client("127.0.0.1:1").connect()
         with open(os.path.join(self.data, "address"), encoding="utf-8") as file:
             address = file.read().strip()

@@ -17,20 +17,31 @@ static enum err decide_read(struct decision *d, const struct command *cmd) {
 }
 
 static const decide_fn table[CMD_COUNT] = {
-    [CMD_SUBMIT] = decide_submit,       [CMD_ADD] = decide_add,
-    [CMD_CANCEL] = decide_cancel,       [CMD_PAUSE] = decide_pause,
-    [CMD_RETRY] = decide_retry,         [CMD_DISCARD] = decide_discard,
-    [CMD_RERUN] = decide_rerun,         [CMD_FORGET] = decide_forget,
-    [CMD_ATTACH] = decide_attach,       [CMD_DETACH] = decide_detach,
-    [CMD_HEARTBEAT] = decide_heartbeat, [CMD_STARTED] = decide_started,
-    [CMD_PROGRESS] = decide_progress,   [CMD_DONE] = decide_done,
-    [CMD_DRAIN] = decide_drain,         [CMD_VERDICT] = decide_verdict,
-    [CMD_POOL] = decide_pool,           [CMD_TOPIC] = decide_topic,
-    [CMD_TENANT] = decide_tenant,       [CMD_READ] = decide_read,
+    [CMD_SUBMIT] = decide_submit,
+    [CMD_ADD] = decide_add,
+    [CMD_CANCEL] = decide_cancel,
+    [CMD_PAUSE] = decide_pause,
+    [CMD_RETRY] = decide_retry,
+    [CMD_DISCARD] = decide_discard,
+    [CMD_RERUN] = decide_rerun,
+    [CMD_FORGET] = decide_forget,
+    [CMD_ATTACH] = decide_attach,
+    [CMD_DETACH] = decide_detach,
+    [CMD_HEARTBEAT] = decide_heartbeat,
+    [CMD_STARTED] = decide_started,
+    [CMD_PROGRESS] = decide_progress,
+    [CMD_DONE] = decide_done,
+    [CMD_DRAIN] = decide_drain,
+    [CMD_VERDICT] = decide_verdict,
+    [CMD_POOL] = decide_pool,
+    [CMD_TOPIC] = decide_topic,
+    [CMD_TENANT] = decide_tenant,
+    [CMD_READ] = decide_read,
     [CMD_STORE] = decide_store,
     [CMD_LIMIT] = decide_limit,
     [CMD_POLICY] = decide_policy,
-    [CMD_SERVICE] = decide_service,     [CMD_HEALTH] = decide_health,
+    [CMD_SERVICE] = decide_service,
+    [CMD_HEALTH] = decide_health,
     [CMD_PROJECTED] = decide_projected,
     [CMD_SCHEDULE] = decide_schedule,
     [CMD_SCHEDULE_REMOVE] = decide_schedule_remove,
@@ -124,7 +135,7 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
     if (!visible) return refuse(d, ERR_NOT_FOUND, "there is no flow %s", text);
     uint32_t service = service_of_flow(s, flow_at(s, flow));
     if (service)
-        return refuse(d, ERR_STATE, "flow %s is a version of service %.*s: speak to the service", text,
+        return refuse(d, ERR_STATE, "flow %s is a version of service %.*s: use the service's name", text,
                       SLICE_FMT(service_name(service_at(s, service))));
     *ret = flow;
     return ERR_OK;
@@ -143,7 +154,8 @@ enum err decide_settled_job(struct decision *d, const struct command *cmd, struc
     const struct flow *f = flow_at(d->state, flow);
     uint32_t job = job_find(d->state, ref);
     if (job == 0) return decide_no_struct(d, f, ref.ordinal);
-    if (flow_is_settling(f)) return refuse(d, ERR_BUSY, "an earlier change of the flow is still being worked through");
+    if (flow_is_settling(f))
+        return refuse(d, ERR_BUSY, "an earlier change of the flow is still being processed: try again");
     *ret = job;
     return ERR_OK;
 }

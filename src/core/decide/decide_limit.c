@@ -12,8 +12,9 @@
 static enum err check_caller(struct decision *d, const struct command *cmd) {
     const struct cmd_limit *c = &cmd->as.limit;
     if (cmd->tenant.len == 0) return ERR_OK; /* an administrator */
-    if (c->kind == LIMIT_TENANT) return refuse(d, ERR_FORBIDDEN, "only an administrator limits a tenant");
-    if (!slice_eq(cmd->tenant, c->tenant)) return refuse(d, ERR_FORBIDDEN, "a tenant limits its own keys and rates");
+    if (c->kind == LIMIT_TENANT) return refuse(d, ERR_FORBIDDEN, "only an administrator can limit a tenant");
+    if (!slice_eq(cmd->tenant, c->tenant))
+        return refuse(d, ERR_FORBIDDEN, "a tenant can limit only its own keys and rates");
     return ERR_OK;
 }
 
@@ -92,16 +93,16 @@ enum err decide_limit(struct decision *d, const struct command *cmd) {
 static enum err check_room(struct decision *d, const struct tenant *t, uint64_t jobs, uint64_t bytes) {
     unsigned long long queued_max = t->queued_max, bytes_max = t->bytes_max;
     if (t->queued_max && jobs > t->queued_max)
-        return refuse(d, ERR_LIMIT, "these are %llu jobs at once; the tenant may have %llu that have not ended",
+        return refuse(d, ERR_LIMIT, "%llu jobs at once; the tenant's limit is %llu unfinished jobs",
                       (unsigned long long)jobs, queued_max);
     if (t->bytes_max && bytes > t->bytes_max)
-        return refuse(d, ERR_LIMIT, "these jobs take %llu bytes; the tenant may have %llu bytes of jobs queued",
+        return refuse(d, ERR_LIMIT, "these jobs take %llu bytes; the tenant's limit is %llu bytes of unfinished jobs",
                       (unsigned long long)bytes, bytes_max);
     if (t->queued_max && jobs && t->queued + jobs > t->queued_max)
-        return refuse(d, ERR_BUSY, "the tenant has %llu jobs that have not ended and may have %llu",
+        return refuse(d, ERR_BUSY, "the tenant has %llu unfinished jobs; its limit is %llu",
                       (unsigned long long)t->queued, queued_max);
     if (t->bytes_max && bytes && t->queued_bytes + bytes > t->bytes_max)
-        return refuse(d, ERR_BUSY, "the tenant has %llu bytes of jobs queued and may have %llu",
+        return refuse(d, ERR_BUSY, "the tenant has %llu bytes of unfinished jobs; its limit is %llu",
                       (unsigned long long)t->queued_bytes, bytes_max);
     return ERR_OK;
 }

@@ -110,7 +110,7 @@ static enum err check_waits(struct decision *d, const struct options *o) {
     if (o->not_before_ms < 0 || o->not_before_ms > latest) return refuse(d, ERR_INVALID, "not_before is out of range");
     if (o->deadline_ms < 0 || o->deadline_ms > latest) return refuse(d, ERR_INVALID, "the deadline is out of range");
     if (o->deadline_ms && o->deadline_ms <= d->in->wall.ms)
-        return refuse(d, ERR_INVALID, "the deadline is over already");
+        return refuse(d, ERR_INVALID, "the deadline has already passed");
     return ERR_OK;
 }
 

@@ -13,7 +13,7 @@ static enum err settled_flow(struct decision *d, const struct command *cmd, flow
     enum err e = decide_flow(d, cmd, id, ret);
     if (e != ERR_OK) return e;
     if (flow_is_settling(flow_at(d->state, *ret)))
-        return refuse(d, ERR_BUSY, "an earlier change of the flow is still being worked through");
+        return refuse(d, ERR_BUSY, "an earlier change of the flow is still being processed: try again");
     return ERR_OK;
 }
 
@@ -33,7 +33,8 @@ enum err decide_cancel(struct decision *d, const struct command *cmd) {
         e = settled_flow(d, cmd, c->flow, &index);
         if (e != ERR_OK) return e;
         const struct flow *f = flow_at(d->state, index);
-        if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is over: %s", flow_state_words[f->state]);
+        if (f->state != FLOW_RUNNING)
+            return refuse(d, ERR_STATE, "the flow has finished: %s", flow_state_words[f->state]);
         e = decide_not_unwound(d, f, "cancel its compensations one by one");
         if (e != ERR_OK) return e;
         if (f->cancelling) return ERR_OK; /* asked before; repeating it changes nothing */
@@ -42,7 +43,7 @@ enum err decide_cancel(struct decision *d, const struct command *cmd) {
         if (e != ERR_OK) return e;
         const struct job *j = job_at(d->state, index);
         if (job_state_is_terminal(j->state))
-            return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
+            return refuse(d, ERR_STATE, "the job has finished: %s", job_state_word(j->state));
         if (job_state_is_active(j->state) && run_at(d->state, j->link)->stop == STOP_CANCEL) return ERR_OK;
         if (j->part == PART_ENDING && expansion_of(d->state, j)->cause == CAUSE_REQUEST) return ERR_OK;
     }
@@ -89,7 +90,9 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
     const struct job *j = job_at(d->state, job);
     bool dead = job_is_dead_letter(j->state, j->cause);
     if (!dead || (listed && !(j->flags & JOBF_DEAD)))
-        return refuse(d, ERR_STATE, "the job is no dead letter: it is %s", job_state_word(j->state));
+        return refuse(d, ERR_STATE,
+                      "the job is not a dead letter (state: %s): only a failed job can be retried or discarded",
+                      job_state_word(j->state));
     if (kind == REC_RETRIED && job_undoes(d->state, j) == 0) {
         e = decide_not_unwound(d, flow_at(d->state, j->flow), "only its compensations can be retried");
         if (e != ERR_OK) return e;
@@ -119,8 +122,8 @@ static enum err finished_flow(struct decision *d, const struct command *cmd, enu
     const struct flow *f = flow_at(d->state, flow);
     if (f->state == FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is still running");
     if (kind == REC_RERUN && f->state == FLOW_SUCCEEDED && f->by_state[JOB_SKIPPED] == 0)
-        return refuse(d, ERR_STATE, "every job of the flow has succeeded");
-    if (kind == REC_RERUN) e = decide_not_unwound(d, f, "submit it anew");
+        return refuse(d, ERR_STATE, "nothing to rerun: every job of the flow has succeeded");
+    if (kind == REC_RERUN) e = decide_not_unwound(d, f, "submit it again");
     if (kind == REC_RERUN && e == ERR_OK) e = decide_room_again(d, f);
     if (e != ERR_OK) return e;
     decide_record(d, kind, cmd)->body.as_REC_RERUN.flow = cmd->as.flow.v;
@@ -161,11 +164,11 @@ static enum err check_voter(struct decision *d, const struct command *cmd, const
         struct flow_head head;
         flow_head_get(flow_at(s, j->flow), d->arena, &head);
         if (slice_eq(head.principal, cmd->principal))
-            return refuse(d, ERR_FORBIDDEN, "who submitted the flow may not approve it");
+            return refuse(d, ERR_FORBIDDEN, "the submitter of the flow cannot approve it (four_eyes)");
     }
     uint64_t voice = hash64(cmd->principal.ptr, cmd->principal.len, 0);
     for (uint32_t i = 0; q->voters && i < q->votes; i++)
-        if (q->voters[i] == voice) return refuse(d, ERR_CONFLICT, "%.*s has voted already", SLICE_FMT(cmd->principal));
+        if (q->voters[i] == voice) return refuse(d, ERR_CONFLICT, "%.*s has already voted", SLICE_FMT(cmd->principal));
     return ERR_OK;
 }
 
@@ -178,10 +181,10 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
     if (q->gate == GATE_SERVICE)
         return refuse(d, ERR_INVALID, "whether a service is healthy is its worker's word, not a verdict");
     if (c->revision != q->revision && !MUTANT(verdict_unfenced))
-        return refuse(d, ERR_STALE, "the question was asked anew since (revision %u, not %u)", q->revision,
-                      c->revision);
+        return refuse(d, ERR_STALE, "the question has changed since (revision %u, not %u): look at it again",
+                      q->revision, c->revision);
     if (!slice_eq(c->hash, question_hash(s, q, d->arena)))
-        return refuse(d, ERR_STALE, "the verdict is about something else than what is asked");
+        return refuse(d, ERR_STALE, "what is to be approved has changed: look at it again");
     if (c->fatal && q->gate == GATE_CONDITION)
         return refuse(d, ERR_INVALID, "a condition that does not hold is no failure: it cannot be fatal");
     if (c->verdict == VERDICT_HOLD && question_is_soft(s, job_at(s, q->job), q->gate))
@@ -262,11 +265,11 @@ static enum err decide_word(struct decision *d, const struct command *cmd) {
     if (e != ERR_OK) return e;
     const struct job *j = job_at(s, job);
     const struct external *x = external_of(s, j);
-    if (!job_options(s, j)->calls) return refuse(d, ERR_STATE, "the job does not wait for a word from outside");
+    if (!job_options(s, j)->calls) return refuse(d, ERR_STATE, "the job is not waiting for completion");
     if (job_state_is_terminal(j->state)) return refuse(d, ERR_STATE, "the job is over: %s", job_state_word(j->state));
-    if (x != NULL && x->word != WORD_NONE) return refuse(d, ERR_STATE, "the job was told already that it is over");
+    if (x != NULL && x->word != WORD_NONE) return refuse(d, ERR_STATE, "the job was already completed");
     if (!external_may_hear(s, j))
-        return refuse(d, ERR_STATE, "the job is %s and does not wait for the outside now", job_state_word(j->state));
+        return refuse(d, ERR_STATE, "the job is not waiting for completion now (state: %s)", job_state_word(j->state));
     uint32_t begun = x != NULL ? x->begun : j->attempt;
     if (c->begun && c->begun != begun)
         return refuse(d, ERR_STALE, "that was about attempt %u, and attempt %u began it anew", c->begun, begun);

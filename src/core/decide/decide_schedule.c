@@ -32,7 +32,8 @@ static enum err check_settings(struct decision *d, const struct cmd_schedule *c)
     if ((unsigned)c->overlap >= OVERLAP_COUNT) return refuse(d, ERR_INVALID, "overlap is skip, queue or replace");
     if (c->start_ms < 0 || c->end_ms < 0) return refuse(d, ERR_INVALID, "start and end are times");
     if (c->end_ms && c->end_ms < c->start_ms) return refuse(d, ERR_INVALID, "the schedule ends before it starts");
-    if (c->end_ms && c->end_ms <= d->in->wall.ms) return refuse(d, ERR_INVALID, "the schedule is over already");
+    if (c->end_ms && c->end_ms <= d->in->wall.ms)
+        return refuse(d, ERR_INVALID, "the end of the schedule has already passed");
     if (c->jobs.more) return refuse(d, ERR_INVALID, "a schedule needs all jobs of its flow at once");
     return ERR_OK;
 }
@@ -152,7 +153,7 @@ enum err decide_schedule_backfill(struct decision *d, const struct command *cmd)
     for (uint32_t i = 0; i < c->slot_count; i++) {
         if (i && c->slots[i] <= c->slots[i - 1]) return refuse(d, ERR_INVALID, "the slots are not in order");
         if (c->slots[i] <= 0 || c->slots[i] > sc->after_ms)
-            return refuse(d, ERR_INVALID, "only slots of the past can be run again; later ones come by themselves");
+            return refuse(d, ERR_INVALID, "only past slots can be run again; later ones run by themselves");
         slots[i].slot_ms = c->slots[i];
     }
     struct rec_schedule_backfill *rec = &decide_record(d, REC_SCHEDULE_BACKFILL, cmd)->body.as_REC_SCHEDULE_BACKFILL;
@@ -167,7 +168,7 @@ enum err decide_schedule_slots(struct decision *d, const struct command *cmd) {
     const struct cmd_schedule_slots *c = &cmd->as.schedule_slots;
     uint32_t index = map_get(&d->state->schedule_by_revision, c->revision);
     if (index == 0 || schedule_at(d->state, index)->after_ms != c->after_ms)
-        return refuse(d, ERR_STALE, "the schedule has changed or gone on since its slots were asked for");
+        return refuse(d, ERR_STALE, "the schedule has changed since its slots were computed");
     if (c->slot_count > d->limits->schedule_slots_max)
         return refuse(d, ERR_LIMIT, "more than %lld slots at once (schedule_slots_max)",
                       (long long)d->limits->schedule_slots_max);
@@ -209,8 +210,8 @@ static bool has_room(const struct decision *d, const struct schedule *sc) {
 
 static void record_slot(struct decision *d, const struct schedule *sc, enum slot_end what, int64_t first, int64_t last,
                         uint64_t count) {
-                            REQUIRE(last > sc->after_ms);
-                            REQUIRE(count > 0);
+    REQUIRE(last > sc->after_ms);
+    REQUIRE(count > 0);
     struct rec_schedule_slot *rec = &decide_record(d, REC_SCHEDULE_SLOT, NULL)->body.as_REC_SCHEDULE_SLOT;
     rec->head.tenant = bytes_slice(tenant_at(d->state, sc->tenant)->name);
     rec->name = schedule_name(sc);

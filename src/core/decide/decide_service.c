@@ -32,9 +32,9 @@ static void put_desired(struct decision *d, const struct command *cmd, const str
 static enum err decide_restart(struct decision *d, const struct command *cmd, const struct service *v) {
     struct slice name = cmd->as.service.name;
     if (v->desired != SERVICE_RUNNING)
-        return refuse(d, ERR_STATE, "service %.*s does not run: start it", SLICE_FMT(name));
+        return refuse(d, ERR_STATE, "service %.*s is not running: start it", SLICE_FMT(name));
     if (v->deployer)
-        return refuse(d, ERR_STATE, "service %.*s is being deployed: a restart would call that off", SLICE_FMT(name));
+        return refuse(d, ERR_STATE, "service %.*s is being deployed: a restart would cancel that", SLICE_FMT(name));
     put_desired(d, cmd, v, SERVICE_STOPPED);
     put_desired(d, cmd, v, SERVICE_RUNNING);
     return ERR_OK;
@@ -52,9 +52,9 @@ enum err decide_service(struct decision *d, const struct command *cmd) {
     if (c->restart) return decide_restart(d, cmd, v);
     if (v->desired == (uint8_t)c->desired) return ERR_OK; /* asked before; repeating it changes nothing */
     if (v->desired == SERVICE_REMOVED)
-        return refuse(d, ERR_STATE, "service %.*s is being removed: deploy it anew", SLICE_FMT(c->name));
+        return refuse(d, ERR_STATE, "service %.*s is being removed: deploy it again", SLICE_FMT(c->name));
     if (v->current.flow == 0)
-        return refuse(d, ERR_STATE, "service %.*s has no version that ever was healthy", SLICE_FMT(c->name));
+        return refuse(d, ERR_STATE, "service %.*s has no version that was ever healthy", SLICE_FMT(c->name));
     put_desired(d, cmd, v, c->desired);
     return ERR_OK;
 }

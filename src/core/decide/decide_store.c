@@ -47,7 +47,7 @@ static enum err check_text(struct decision *d, struct slice text, const char *wh
 }
 
 static enum err check_number(struct decision *d, uint32_t count) {
-    if (count == 0) return refuse(d, ERR_INVALID, "nothing is named");
+    if (count == 0) return refuse(d, ERR_INVALID, "name at least one key");
     if (count > d->limits->store_entries_max)
         return refuse(d, ERR_LIMIT, "%u keys or members at once are more than %lld (store_entries_max)", count,
                       (long long)d->limits->store_entries_max);
@@ -102,7 +102,7 @@ static struct record *record_in(struct decision *d, const struct command *cmd, e
 
 static void record_keys(struct decision *d, const struct command *cmd, enum record_kind kind, const struct place *p,
                         struct rec_store_item *keys, uint32_t count) {
-                            REQUIRE(count > 0);
+    REQUIRE(count > 0);
     struct rec_store_keys *rec = &record_in(d, cmd, kind, p)->body.as_REC_STORE_DELETED;
     rec->flow = p->flow;
     rec->keys = (struct tlv_list){keys, count};
@@ -190,8 +190,8 @@ static enum err check_condition(struct decision *d, const struct cmd_store *c, c
     }
     if (holds || MUTANT(store_cas_ignored)) return ERR_OK;
     d->reply->version = version;
-    if (it == NULL) return refuse(d, ERR_CONFLICT, "the key is not there");
-    if (c->condition == STORE_IF_ABSENT) return refuse(d, ERR_CONFLICT, "the key is there");
+    if (it == NULL) return refuse(d, ERR_CONFLICT, "the key does not exist");
+    if (c->condition == STORE_IF_ABSENT) return refuse(d, ERR_CONFLICT, "the key exists");
     return refuse(d, ERR_CONFLICT, "the key has another value (version %llu)", (unsigned long long)version);
 }
 
@@ -257,9 +257,9 @@ static enum err decide_count(struct decision *d, const struct command *cmd, cons
     int64_t now = 0, then = 0;
     if (it && it->kind == ITEM_SET) return refuse(d, ERR_STATE, "the key holds a set, not a number");
     if (it && it->kind == ITEM_TEXT && !store_number(bytes_slice(it->as.value), &now))
-        return refuse(d, ERR_STATE, "the key holds a text that is no number");
+        return refuse(d, ERR_STATE, "the value of the key is not a number");
     if (it && it->kind == ITEM_NUMBER) now = it->as.number;
-    if (__builtin_add_overflow(now, c->number, &then)) return refuse(d, ERR_LIMIT, "the number would pass 64 bits");
+    if (__builtin_add_overflow(now, c->number, &then)) return refuse(d, ERR_LIMIT, "the number would exceed 64 bits");
     int64_t bytes = it ? 0 : (int64_t)(STORE_ITEM_COST + c->key.len);
     enum err e = check_room(d, p, it == NULL, bytes, 2 * c->key.len + ENTRY_RECORD_BYTES);
     if (e != ERR_OK) return e;

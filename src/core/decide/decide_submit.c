@@ -149,11 +149,11 @@ static enum err check_space(struct decision *d, const struct cmd_jobs *jobs) {
                       (long long)d->limits->submit_bytes_max);
     if (d->in->journal_free_bytes != UINT64_MAX &&
         d->state->reserved_bytes + bytes + reserve > d->in->journal_free_bytes)
-        return refuse(d, ERR_NO_SPACE,
-                      "the disk has no room for it: the journal may take %llu KiB more, and %llu KiB are "
-                      "promised to jobs that were accepted",
-                      (unsigned long long)d->in->journal_free_bytes >> 10,
-                      (unsigned long long)d->state->reserved_bytes >> 10);
+        return refuse(
+            d, ERR_NO_SPACE,
+            "the disk is too full: %llu KiB are left for the journal, and %llu KiB of it are reserved for accepted "
+            "jobs",
+            (unsigned long long)d->in->journal_free_bytes >> 10, (unsigned long long)d->state->reserved_bytes >> 10);
     return ERR_OK;
 }
 
@@ -174,7 +174,7 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
     if (is_child_name(spec->name))
         return refuse(d, ERR_INVALID, "job name %.*s is that of a child of a foreach job", SLICE_FMT(spec->name));
     if (spec->profile >= jobs->profile_count)
-        return refuse(d, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(spec->name));
+        return refuse(d, ERR_INVALID, "job %.*s refers to missing options", SLICE_FMT(spec->name));
     if (spec->body.len > (size_t)d->limits->job_body_bytes_max)
         return refuse(d, ERR_LIMIT, "the spec of job %.*s is longer than %lld bytes (job_body_bytes_max)",
                       SLICE_FMT(spec->name), (long long)d->limits->job_body_bytes_max);
@@ -185,7 +185,7 @@ static enum err check_spec(struct decision *d, const struct cmd_jobs *jobs, cons
     bool gated = o->gates != 0 || job_kind_of(o->kind)->asks != GATE_COUNT;
     if (spec->body_hash.len != 0 && spec->body_hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (gated && spec->body_hash.len == 0)
-        return refuse(d, ERR_INVALID, "job %.*s stands before a question but has no hash of what is asked about",
+        return refuse(d, ERR_INVALID, "job %.*s needs approval but has no hash of what is to be approved",
                       SLICE_FMT(spec->name));
     return ERR_OK;
 }
@@ -217,8 +217,7 @@ static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, cons
         return refuse(d, ERR_INVALID, "the compensation of job %.*s has no options", SLICE_FMT(spec->name));
     }
     if (spec->undo_profile > jobs->profile_count)
-        return refuse(d, ERR_INVALID, "the compensation of job %.*s refers to options that are not there",
-                      SLICE_FMT(spec->name));
+        return refuse(d, ERR_INVALID, "the compensation of job %.*s refers to missing options", SLICE_FMT(spec->name));
     const struct options *undo = &jobs->profiles[spec->undo_profile - 1];
     if (!runs_on_a_worker(&jobs->profiles[spec->profile]) || !runs_on_a_worker(undo))
         return refuse(d, ERR_INVALID, "job %.*s and its compensation must be of a kind that runs on a worker",
@@ -460,7 +459,7 @@ static bool answer_from_key(struct decision *d, const struct command *cmd, enum 
         return false;
     }
     if (!slice_eq(slice_of(k->hash, 32), c->key_hash)) {
-        *ret = refuse(d, ERR_CONFLICT, "the idempotency key was used for a different submit");
+        *ret = refuse(d, ERR_CONFLICT, "the idempotency key was already used for a different flow");
         return true;
     }
     d->reply->flow.v = k->flow;
@@ -519,7 +518,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     uint32_t tenant = tenant_find(d->state, cmd->tenant);
     uint64_t own = tenant ? tenant_at(d->state, tenant)->flows : 0;
     if (own >= limits_tenant_flows_max(d->limits))
-        return refuse(d, ERR_BUSY, "tenant %.*s has %llu flows in memory, all that one tenant may (flows_tenant_share)",
+        return refuse(d, ERR_BUSY, "tenant %.*s has %llu flows in memory, the limit of one tenant (flows_tenant_share)",
                       SLICE_FMT(cmd->tenant), (unsigned long long)own);
     uint64_t over = (uint64_t)d->state->ended[ENDED_CLEAN].count + d->state->ended[ENDED_DEAD].count;
     if (over >= (uint64_t)d->limits->ended_flows_max)
@@ -576,7 +575,7 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     enum err e = decide_flow(d, cmd, c->flow, &index);
     if (e != ERR_OK) return e;
     const struct flow *f = flow_at(d->state, index);
-    if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is over: %s", flow_state_words[f->state]);
+    if (f->state != FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow has finished: %s", flow_state_words[f->state]);
     e = decide_not_unwound(d, f, "no jobs can be added");
     if (e != ERR_OK) return e;
     if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");

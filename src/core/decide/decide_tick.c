@@ -65,7 +65,7 @@ static void dispatch_overdue(struct decision *d, struct state *indices, uint32_t
     }
     int64_t deadline_ms = external_deadline_ms(s, j);
     if (deadline_ms > 0 && deadline_ms < until) until = deadline_ms; /* a deadline waits for nobody */
-    ENSURE(until > d->in->wall.ms); /* else this pass would come back to it for ever */
+    ENSURE(until > d->in->wall.ms);                                  /* else this pass would come back to it for ever */
     put_off(indices, job, until);
 }
 
@@ -130,7 +130,7 @@ static void question_timer(struct decision *d, struct state *indices, uint32_t q
     rec->policy = s->policy;
     bool soft = question_is_soft(s, job_at(s, q->job), q->gate);
     rec->verdict = soft ? VERDICT_ALLOW : VERDICT_DENY;
-    rec->reason = soft ? SLICE("nobody answered in time: a compensation runs") : SLICE("nobody answered in time");
+    rec->reason = soft ? SLICE("not answered in time: a compensation runs") : SLICE("not approved in time");
     if (q->gate == GATE_SERVICE) rec->trouble = service_trouble(s, q->job, d->arena);
 }
 
@@ -188,7 +188,7 @@ static void lease_over(struct decision *d, struct live_worker *w, uint32_t worke
     uint32_t lost = 0;
     w->attached = false;
     for (uint32_t r = known->first; r && lost < LOST_PER_STEP; r = run_at(s, r)->next, lost++)
-        decide_lost(d, r, SLICE("its worker was silent for a whole lease"));
+        decide_lost(d, r, SLICE("its worker was lost: no sign of life for a whole lease"));
     if (lost) return; /* the next call finds the rest, or none */
     w->lease_until.ms = TIME_NEVER;
     if (known->info.permanent) return;

@@ -68,7 +68,7 @@ static void adopt(struct decision *d, const struct command *cmd, uint32_t worker
 /* What we recorded and the worker does not have: sent again under the same number, or lost with its incarnation. */
 static void settle_missing(struct decision *d, const struct command *cmd, uint32_t worker,
                            const struct map *held_runs) {
-                               REQUIRE(worker != 0);
+    REQUIRE(worker != 0);
     const struct state *s = d->state;
     for (uint32_t r = worker_at(s, worker)->first; r; r = run_at(s, r)->next) {
         const struct run *run = run_at(s, r);
@@ -129,7 +129,7 @@ enum err decide_attach(struct decision *d, const struct command *cmd) {
 
 static enum err present_worker(struct decision *d, struct slice id, uint64_t incarnation, uint32_t *ret) {
     uint32_t worker = worker_find(d->state, id);
-    if (worker == 0) return refuse(d, ERR_NOT_FOUND, "worker %.*s is not known: attach first", SLICE_FMT(id));
+    if (worker == 0) return refuse(d, ERR_NOT_FOUND, "there is no worker %.*s: attach first", SLICE_FMT(id));
     if (worker_at(d->state, worker)->incarnation != incarnation)
         return refuse(d, ERR_STALE, "another incarnation of this worker has attached");
     *ret = worker;
@@ -153,14 +153,14 @@ enum err decide_detach(struct decision *d, const struct command *cmd) {
     if (e != ERR_OK) return e;
     if (MUTANT(exclusive_ignored))
         for (uint32_t r = worker_at(d->state, worker)->first; r; r = run_at(d->state, r)->next)
-            decide_lost(d, r, SLICE("its worker hung up"));
+            decide_lost(d, r, SLICE("its worker disconnected"));
     return ERR_OK;
 }
 
 enum err decide_drain(struct decision *d, const struct command *cmd) {
     const struct cmd_worker *c = &cmd->as.worker;
     uint32_t worker = worker_find(d->state, c->worker);
-    if (worker == 0) return refuse(d, ERR_NOT_FOUND, "worker %.*s is not known", SLICE_FMT(c->worker));
+    if (worker == 0) return refuse(d, ERR_NOT_FOUND, "there is no worker %.*s", SLICE_FMT(c->worker));
     const struct worker *w = worker_at(d->state, worker);
     bool taken_over = c->on && w->drains_itself && !c->own; /* an operator's drain outlives the worker's own */
     if (w->draining == c->on && !taken_over) return ERR_OK;

@@ -35,7 +35,7 @@ static enum err index_names(struct builder *b) {
         bool taken = b->known(b->ctx, name) != NO_NODE;
         uint32_t at = (uint32_t)hash64(name.ptr, name.len, 0) & b->mask;
         for (; !taken && b->table[at]; at = (at + 1) & b->mask) taken = slice_eq(b->jobs[b->table[at] - 1].name, name);
-        if (taken) return why_set(b->why, ERR_DUPLICATE_NAME, "two jobs are called %.*s", SLICE_FMT(name));
+        if (taken) return why_set(b->why, ERR_DUPLICATE_NAME, "two jobs are named %.*s", SLICE_FMT(name));
         b->table[at] = i + 1;
     }
     return ERR_OK;
@@ -86,7 +86,7 @@ static enum err name_cycle(const struct builder *b, const uint32_t *open) {
     buf_printf(&text, "%.*s", SLICE_FMT(b->jobs[at].name));
     for (uint32_t step = steps; step-- > seen[at] - 1;)
         buf_printf(&text, " -> %.*s", SLICE_FMT(b->jobs[path[step]].name));
-    enum err e = why_set(b->why, ERR_CYCLE, "the jobs wait for each other: %.*s", (int)text.len, (const char *)text.at);
+    enum err e = why_set(b->why, ERR_CYCLE, "dependency cycle: %.*s", (int)text.len, (const char *)text.at);
     buf_fini(&text);
     return e;
 }
@@ -168,7 +168,7 @@ static enum err number_parents(struct builder *b, const uint32_t *order, struct 
 /* Most flows are one job. */
 static enum err order_single(struct builder *b, struct graph *ret) {
     if (b->known(b->ctx, b->jobs[0].name) != NO_NODE)
-        return why_set(b->why, ERR_DUPLICATE_NAME, "two jobs are called %.*s", SLICE_FMT(b->jobs[0].name));
+        return why_set(b->why, ERR_DUPLICATE_NAME, "two jobs are named %.*s", SLICE_FMT(b->jobs[0].name));
     *ret = (struct graph){ARENA_NEW(b->arena, uint32_t), ARENA_NEW(b->arena, struct tlv_u32s)};
     return ERR_OK;
 }

@@ -154,7 +154,7 @@ static void expire_one(struct server *s, struct session *n) {
         return;
     }
     if (!w->ending && !w->busy && !http_in_is_idle(&w->in))
-        web_say_error(s, n, ERR_INVALID, 408, "the request did not come in time", NULL, NULL);
+        web_say_error(s, n, ERR_INVALID, 408, "the request did not arrive in time", NULL, NULL);
     session_end(s, n);
 }
 

@@ -119,8 +119,8 @@ void web_refuse(struct server *s, struct session *n, uint32_t request, enum err 
     if (web_is_stream(w)) web_stream_last_word(s, n, WEBSOCKET_POLICY, text);
     if (w->streaming || w->ending || http_in_is_idle(&w->in)) return; /* nothing is owed, or it is too late */
     bool slow = !w->busy && e == ERR_UNAUTHENTICATED;                 /* the hello of HTTP is a head */
-    web_say_error(s, n, slow ? ERR_INVALID : e, slow ? 408 : 0, slow ? "the request did not come in time" : text, NULL,
-                  NULL);
+    web_say_error(s, n, slow ? ERR_INVALID : e, slow ? 408 : 0, slow ? "the request did not arrive in time" : text,
+                  NULL, NULL);
 }
 
 /* ---- streams ---- */
@@ -138,7 +138,7 @@ static bool put_stream_head(struct server *s, struct session *n, bool is_log, ui
                           .length = w->in.request.minor == 0 ? HTTP_UNTIL_CLOSE : HTTP_CHUNKED};
     if (w->ranged && !web_range_text(from, w->range_most, total, range)) {
         struct json j = web_json(s);
-        (void)api_error(&j, ERR_INVALID, 416, SLICE("there is nothing in that range"), NULL, 0);
+        (void)api_error(&j, ERR_INVALID, 416, SLICE("the range is empty"), NULL, 0);
         h = (struct http_head){.status = 416, .range = range};
         web_send_json(s, n, &h);
         return false;

@@ -14,8 +14,7 @@ bool web_answer_asset(struct server *s, struct session *n) {
     if (found == NULL) return false;
     asset_head(found, r, &h);
     if (h.status == 406) {
-        web_say_error(s, n, ERR_UNSUPPORTED, 406, "the console is kept compressed: say accept-encoding: gzip", NULL,
-                      NULL);
+        web_say_error(s, n, ERR_UNSUPPORTED, 406, "the console is compressed: send accept-encoding: gzip", NULL, NULL);
         return true;
     }
     web_put_head(s, n, &h);

@@ -102,13 +102,13 @@ static bool check_names(struct server *s, struct session *n) {
     /* Pages cannot come by Unix socket. HTTP/1.0 knows no host; a page would not speak it. */
     if (n->is_local) return true;
     if (!is_ours(s, n, authority) && (authority.len > 0 || r->minor == 1)) {
-        snprintf(text, sizeof text, "this server is not called %.*s here: http_hosts names what it may be called",
+        snprintf(text, sizeof text, "unknown host name %.*s: add it to the setting http_hosts",
                  (int)(authority.len < 128 ? authority.len : 128), (const char *)authority.ptr);
         web_say_error(s, n, ERR_FORBIDDEN, 421, text, NULL, NULL);
         return false;
     }
     if (http_header_count(r, "origin") > 0 && (origin == NULL || !is_same_origin(n, *origin, authority))) {
-        web_say_error(s, n, ERR_FORBIDDEN, 0, "pages of other origins may not talk to this server", NULL, NULL);
+        web_say_error(s, n, ERR_FORBIDDEN, 0, "requests from web pages of other origins are not allowed", NULL, NULL);
         return false;
     }
     return true;
@@ -215,7 +215,7 @@ static bool check_route(struct server *s, struct session *n) {
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
     } else if (m.verbs == 0) {
-        web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
+        web_say_error(s, n, ERR_NOT_FOUND, 0, "not found: nothing at this path", NULL, NULL);
     } else if (m.route == NULL) {
         snprintf(text, sizeof text, "this path answers to %s", allow_of(m.verbs, allow));
         web_say_error(s, n, ERR_UNSUPPORTED, 405, text, NULL, allow);
@@ -223,7 +223,7 @@ static bool check_route(struct server *s, struct session *n) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
     } else if (r->verb != HTTP_VERB_DELETE && m.route->body != API_BODY_NONE && m.route->body != API_BODY_BYTES &&
                !web_is_json(r)) {
-        web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
+        web_say_error(s, n, ERR_UNSUPPORTED, 415, "expected content-type: application/json", NULL, NULL);
     } else {
         web_of(n)->match = m;
         return true;
@@ -264,7 +264,7 @@ static bool answer_options(struct server *s, struct session *n) {
         return true;
     }
     if (named && (api_find(r, &webs_of(s)->arena, &m, &why) != ERR_OK || m.verbs == 0))
-        web_say_error(s, n, ERR_NOT_FOUND, 0, "there is nothing at this path", NULL, NULL);
+        web_say_error(s, n, ERR_NOT_FOUND, 0, "not found: nothing at this path", NULL, NULL);
     else
         web_say_nothing(s, n, allow_of(m.verbs, allow));
     return true;

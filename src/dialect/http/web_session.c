@@ -66,7 +66,7 @@ enum err web_vouch_cookie(struct server *s, struct session *n, struct slice text
     enum err e = cookie_check(&s->auth, text, r, wall_now(s), c, why);
     if (e == ERR_OK) e = authenticate_cookie(s, n, c->who, tenant, why);
     if (e == ERR_OK && http_header_count(r, "upgrade") > 0 && http_header_count(r, "origin") == 0)
-        e = why_set(why, ERR_FORBIDDEN, "a browser says from which page it comes: the header Origin is missing");
+        e = why_set(why, ERR_FORBIDDEN, "the header Origin is missing");
     if (e != ERR_OK) *c = (struct cookie){0};
     return e;
 }
@@ -97,7 +97,7 @@ static void open_session(struct server *s, struct session *n, const char *who, c
     cookie_line(s, n, value, (c->expires_ms - now) / 1000, ret_line);
     n->state = SESSION_OPEN;
     logins_of(s)->count++;
-    server_log(s, SERVER_INFO, "login", "%s came in as %s", n->address, n->who.name);
+    server_log(s, SERVER_INFO, "login", "%s logged in as %s", n->address, n->who.name);
 }
 
 /* ---- /api/v1/session ---- */
@@ -108,11 +108,11 @@ bool web_admit_login(struct server *s, struct session *n, const struct http_requ
     for (size_t i = 0; length != NULL && i < length->len && bytes <= LOGIN_BYTES_MAX; i++)
         bytes = bytes * 10 + (uint64_t)(length->ptr[i] - '0'); /* digits: the parser has looked */
     if (length == NULL)
-        web_say_error(s, n, ERR_INVALID, 411, "a login says how long it is: content-length", NULL, NULL);
+        web_say_error(s, n, ERR_INVALID, 411, "a login needs the header content-length", NULL, NULL);
     else if (bytes > LOGIN_BYTES_MAX)
         web_say_error(s, n, ERR_LIMIT, 413, "a login is one short token", NULL, NULL);
     else if (!web_is_json(r))
-        web_say_error(s, n, ERR_UNSUPPORTED, 415, "changes are sent as content-type: application/json", NULL, NULL);
+        web_say_error(s, n, ERR_UNSUPPORTED, 415, "expected content-type: application/json", NULL, NULL);
     else
         return may_try(s, n);
     return false;
@@ -232,7 +232,8 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     if (!is_good && !may_try(s, n))
         return true; /* a good link opens also where others have failed: it cannot be guessed */
     if (!is_good)
-        e = why_set(&why, ERR_FORBIDDEN, "this link was used already, or is too old: `reeve console` makes another");
+        e = why_set(&why, ERR_FORBIDDEN,
+                    "this link was already used or has expired: make another with `reeve console`");
     if (e == ERR_OK) e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
     if (e != ERR_OK) {
         failed(s, n, why.text);
@@ -253,8 +254,7 @@ bool web_answer_ticket(struct server *s, struct session *n) {
 HANDLER(req_login_new) {
     char who[COOKIE_WHO_BYTES], ticket[LOGIN_TICKET_BYTES], url[LOGIN_URL_BYTES] = "";
     if (!cookie_who(&r->session->who, who)) {
-        session_error(s, r->session, r->id, ERR_FORBIDDEN,
-                      "a link is for who comes with a token or by the Unix socket");
+        session_error(s, r->session, r->id, ERR_FORBIDDEN, "a login link needs a token or the Unix socket");
         return;
     }
     login_ticket_make(&logins_of(s)->tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);

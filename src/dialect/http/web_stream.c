@@ -42,7 +42,7 @@ bool web_stream_check(struct server *s, struct session *n) {
     bool upgrades = names(http_header(r, "upgrade"), "websocket");
     const char *why = upgrades ? check_upgrade(r) : NULL;
     if (upgrades && w->match.route != NULL && w->match.route->answer == API_ANSWER_WATCH)
-        why = "this is told as server-sent events, not by WebSocket";
+        why = "this stream uses server-sent events, not WebSocket";
     w->stream = upgrades ? WEB_STREAM_SOCKET : WEB_STREAM_SSE;
     if (r->verb == HTTP_VERB_GET && why == NULL) return true;
     if (why != NULL)
@@ -135,7 +135,7 @@ void web_stream_end_session(struct server *s, const struct cookie *c) {
         const struct web *w = pool_at(&webs_of(s)->all, i);
         struct session *n = w->conn.v != 0 && web_is_stream(w) ? session_of(s, w->conn) : NULL;
         if (n != NULL && w->cookie.number == c->number && w->cookie.expires_ms == c->expires_ms)
-            web_stream_end(s, n, WEBSOCKET_POLICY, "the session is over");
+            web_stream_end(s, n, WEBSOCKET_POLICY, "the session has expired");
     }
 }
 

@@ -16,7 +16,7 @@ bool web_upload_begin(struct server *s, struct session *n) {
     struct web *w = web_of(n);
     struct why why = {{0}};
     enum err e = ERR_OK;
-    if (w->in.request.query.len > 0) e = why_set(&why, ERR_INVALID, "a query has no meaning here");
+    if (w->in.request.query.len > 0) e = why_set(&why, ERR_INVALID, "unexpected query string");
     if (e == ERR_OK) e = upload_begin(s, n, 0, NULL, &w->upload, &why);
     if (e != ERR_OK) give_up(s, n, e, &why);
     return e == ERR_OK;

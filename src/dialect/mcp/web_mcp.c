@@ -70,8 +70,8 @@ static bool admit(struct server *s, struct session *n) {
     else if (!accepts_json(r))
         web_say_error(s, n, ERR_UNSUPPORTED, 406, "answers are application/json: say so in accept", NULL, NULL);
     else if (!revision_of(r, &ignored))
-        web_say_error(s, n, ERR_UNSUPPORTED, 400,
-                      "this revision is not known: 2025-06-18, 2025-03-26 and 2024-11-05 are", NULL, NULL);
+        web_say_error(s, n, ERR_UNSUPPORTED, 400, "unknown revision; expected 2025-06-18, 2025-03-26 or 2024-11-05",
+                      NULL, NULL);
     else
         return true;
     return false;

@@ -69,8 +69,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
     struct why why = {{0}};
     enum err e = ERR_OK;
     arena_reset(&s->arena);
-    if (f->opcode != WIRE_HELLO)
-        e = why_set(&why, ERR_UNAUTHENTICATED, "%s came before hello: say who you are first", wire_word(f->opcode));
+    if (f->opcode != WIRE_HELLO) e = why_set(&why, ERR_UNAUTHENTICATED, "%s came before HELLO", wire_word(f->opcode));
     if (e == ERR_OK) e = wire_take(f, &s->arena, &m, &why);
     if (e == ERR_OK && (m.version_min > SERVER_FRAME_VERSION || m.version_max < SERVER_FRAME_VERSION))
         e = why_set(&why, ERR_UNSUPPORTED, "this server speaks frames of version %u, not %u to %u",

@@ -114,7 +114,8 @@ static void effect(struct shard *h, void *own, const struct effect *given) {
 
 static bool is_playground(struct server *s, struct request *r) {
     if (playground_of(s)->kill_switch != NULL) return true;
-    session_error(s, r->session, r->id, ERR_NOT_FOUND, "this is no playground: start one with `reeve up --playground`");
+    session_error(s, r->session, r->id, ERR_NOT_FOUND,
+                  "this server is not a playground: start one with `reeve up --playground`");
     return false;
 }
 
@@ -135,7 +136,7 @@ HANDLER(req_playground_do) {
     const struct wire_playground_do *m = r->message;
     if (!is_playground(s, r)) return;
     if (m->what == WIRE_PLUG_RECOVER) {
-        session_error(s, r->session, r->id, ERR_STATE, "the server is running: there is nothing to recover");
+        session_error(s, r->session, r->id, ERR_STATE, "the server is running: nothing to recover");
         return;
     }
     server_log(s, SERVER_WARN, "plug", "pulled by %s", r->session->who.name);

@@ -90,7 +90,7 @@ HANDLER(req_limit_ls) {
     uint64_t at = 0, last = 0;
     char cursor[24];
     if (!slice_decimal(m->cursor, &at)) {
-        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
+        call_fail(s, r, ERR_INVALID, "invalid cursor: it does not come from this server");
         return;
     }
     arena_reset(&s->frame_arena);
@@ -111,7 +111,7 @@ static void end_worker(struct server *s, struct request *r, struct slice worker)
     struct wire_drain order = {.worker = worker, .end = true};
     struct wire_accepted done = {.lsn = engine_lsn(server_shard(s)->engine)};
     if (n == NULL) {
-        call_fail(s, r, ERR_NOT_FOUND, "that worker is not attached");
+        call_fail(s, r, ERR_NOT_FOUND, "the worker is not attached");
         return;
     }
     session_send(s, n, WIRE_DRAIN, 0, 0, &order);
@@ -144,7 +144,7 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
         return why_set(why, ERR_INVALID, "a token needs a name of 1 to %u bytes", AUTH_NAME_MAX - 1);
     for (struct slice left = m->name; left.len > 0;) {
         size_t shown = utf8_shown(left);
-        if (shown == 0) return why_set(why, ERR_INVALID, "the name of a token has a character that cannot be shown");
+        if (shown == 0) return why_set(why, ERR_INVALID, "the name of a token contains a control character");
         left = slice_of(left.ptr + shown, left.len - shown);
     }
     *ret = (struct caller){.expires_ms = m->expires_ms};
@@ -153,9 +153,10 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
     for (uint32_t i = 0; i < m->roles.count; i++) {
         uint32_t bit = role_by_word(roles[i].name);
         if (bit == 0)
-            return why_set(why, ERR_UNKNOWN_NAME,
-                           "there is no role %.*s: admin, operator, submitter, approver, inspect, viewer, worker",
-                           SLICE_FMT(roles[i].name));
+            return why_set(
+                why, ERR_UNKNOWN_NAME,
+                "there is no role `%.*s`; expected admin, operator, submitter, approver, inspect, viewer or worker",
+                SLICE_FMT(roles[i].name));
         ret->roles |= bit;
     }
     return ERR_OK;

@@ -147,9 +147,9 @@ static enum err query_of(struct server *s, struct request *r, struct audit_query
     for (uint32_t i = 0; i < REC_KIND_END && !known; i++)
         known =
             record_desc((enum record_kind)i) != NULL && slice_eq(m->kind, slice_str(record_word((enum record_kind)i)));
-    if (!known) return why_set(why, ERR_INVALID, "there is no kind of record called %.*s", SLICE_FMT(m->kind));
+    if (!known) return why_set(why, ERR_INVALID, "there is no record kind `%.*s`", SLICE_FMT(m->kind));
     if (m->cursor.len > 0 && !slice_decimal(m->cursor, &upto))
-        return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+        return why_set(why, ERR_INVALID, "invalid cursor: it does not come from this server");
     if (m->cursor.len > 0 && upto < ret->upto_lsn) ret->upto_lsn = upto;
     return flow_of(s, m->flow, &ret->flow, why);
 }
@@ -161,7 +161,7 @@ HANDLER(req_audit) {
     struct journal *reader;
     enum err e = query_of(s, r, &q, &why);
     if (e == ERR_OK && s->world.background == NULL)
-        e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its past");
+        e = why_set(&why, ERR_UNSUPPORTED, "this server cannot read its journal");
     if (e == ERR_OK) e = journal->ops->reader(journal, &reader, &why);
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
@@ -182,7 +182,7 @@ HANDLER(req_audit) {
     } else {
         reader->ops->close(reader);
     }
-    session_busy(s, r->session, r->id, "the journal is being read for others", BUSY_RETRY_MS);
+    session_busy(s, r->session, r->id, "the journal is being read for other requests", BUSY_RETRY_MS);
 }
 
 const struct server_part audit_part = {.name = "audit",

@@ -50,8 +50,9 @@ static const struct tlv_field tokens_fields[] = {
 };
 static const struct tlv_desc tokens_desc = TLV_DESC("tokens", file_tokens, tokens_fields);
 
-static const struct small_file file = {"tokens", "REEVETK1", &tokens_desc,
-                                       "the file of tokens is damaged: remove it to have new ones made"};
+static const struct small_file file = {
+    "tokens", "REEVETK1", &tokens_desc,
+    "the token file is damaged: remove it, and new tokens are made at the next start"};
 
 static enum err save(struct auth *a, struct why *why) {
     struct arena arena;
@@ -222,7 +223,7 @@ enum err auth_check(struct auth *a, struct slice text, wall_time now, struct cal
         if (t->caller.roles == 0 || memcmp(t->hash, hash, sizeof hash) != 0) continue;
         return use(t, now, ret, why);
     }
-    return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+    return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
 }
 
 enum err auth_by_id(struct auth *a, struct slice id, wall_time now, struct caller *ret, struct why *why) {
@@ -236,7 +237,7 @@ enum err auth_by_id(struct auth *a, struct slice id, wall_time now, struct calle
 enum err auth_add(struct auth *a, const struct caller *c, wall_time now, char ret_id[AUTH_ID_BYTES],
                   char ret_text[AUTH_TOKEN_BYTES], struct why *why) {
     if (a->tokens.count >= AUTH_TOKENS_MAX)
-        return why_set(why, ERR_LIMIT, "there are %u tokens already: revoke some", a->tokens.count);
+        return why_set(why, ERR_LIMIT, "there are already %u tokens: revoke some", a->tokens.count);
     if (c->roles == 0) return why_set(why, ERR_INVALID, "a token needs a role");
     char text[AUTH_TOKEN_BYTES];
     const struct token *t = mint(a, c, now, text);

@@ -18,13 +18,13 @@
 #define AUTH_SECRET_BYTES 32u
 
 /*     role               word         what its bearer is for */
-#define ROLE_TABLE(X)                                                             \
-    X(ROLE_ADMIN, "admin", "everything")                                          \
-    X(ROLE_OPERATOR, "operator", "runs the place: pools, drains, pauses, limits") \
-    X(ROLE_SUBMITTER, "submitter", "submits flows and looks after them")          \
-    X(ROLE_APPROVER, "approver", "answers questions")                             \
-    X(ROLE_INSPECT, "inspect", "reads output that is being judged")               \
-    X(ROLE_VIEWER, "viewer", "looks, changes nothing")                            \
+#define ROLE_TABLE(X)                                                                  \
+    X(ROLE_ADMIN, "admin", "everything")                                               \
+    X(ROLE_OPERATOR, "operator", "operates the server: pools, drains, pauses, limits") \
+    X(ROLE_SUBMITTER, "submitter", "submits and manages flows")                        \
+    X(ROLE_APPROVER, "approver", "answers questions")                                  \
+    X(ROLE_INSPECT, "inspect", "reads output that is being checked")                   \
+    X(ROLE_VIEWER, "viewer", "reads, changes nothing")                                 \
     X(ROLE_WORKER, "worker", "runs jobs")
 
 enum role {

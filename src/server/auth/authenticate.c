@@ -20,10 +20,10 @@ static enum err check_way(const struct server *s, const struct session *n, bool 
     if (n->is_local) return ERR_OK;
     if (s->options.needs_tls && !n->is_tls)
         return why_set(why, ERR_FORBIDDEN,
-                       "this server is reached by TLS: say tls:// before its address. What was sent, a token perhaps, "
-                       "could be read on the way");
+                       "this server requires TLS: use tls://HOST:PORT. If a token was sent without TLS, treat it as "
+                       "compromised and revoke it");
     if (s->options.certified == SERVER_CERTIFIED_EVERYONE && n->certified.name[0] == 0 && !is_job)
-        return why_set(why, ERR_UNAUTHENTICATED, "everyone has to show a certificate here: give one with --tls-cert");
+        return why_set(why, ERR_UNAUTHENTICATED, "this server requires a client certificate: pass one with --tls-cert");
     return ERR_OK;
 }
 
@@ -31,8 +31,8 @@ static enum err check_way(const struct server *s, const struct session *n, bool 
 static enum err bound(struct session *n, struct why *why) {
     if (n->certified.tenant[0] == 0) return ERR_OK;
     if (n->who.tenant[0] != 0 && strcmp(n->who.tenant, n->certified.tenant) != 0)
-        return why_set(why, ERR_FORBIDDEN, "the token is for tenant %s, the certificate for %s", n->who.tenant,
-                       n->certified.tenant);
+        return why_set(why, ERR_FORBIDDEN, "the token belongs to tenant %s, the certificate to tenant %s",
+                       n->who.tenant, n->certified.tenant);
     memcpy(n->who.tenant, n->certified.tenant, sizeof n->who.tenant);
     return ERR_OK;
 }
@@ -61,23 +61,26 @@ static enum err authenticate_caller(struct server *s, struct session *n, struct 
     }
     bool is_ours = n->is_local && (n->uid == s->options.uid || n->uid == 0);
     if (is_ours && n->is_of_job)
-        return why_set(why, ERR_UNAUTHENTICATED,
-                       "the process that asks belongs to a job, or has ended: the rights of a job are those of its "
-                       "token. Send a token (REEVE_TOKEN)");
+        return why_set(
+            why, ERR_UNAUTHENTICATED,
+            "the calling process belongs to a job, or has ended; a job has the rights of its own token: send it "
+            "(REEVE_TOKEN)");
     if (is_ours) {
         n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
         snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
         return ERR_OK;
     }
-    if (n->is_local) return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's: send a token", n->uid);
-    return why_set(why, ERR_UNAUTHENTICATED, "nobody vouches for this connection: send a token");
+    if (n->is_local)
+        return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's user: send a token (REEVE_TOKEN)",
+                       n->uid);
+    return why_set(why, ERR_UNAUTHENTICATED, "authentication required: send a token (REEVE_TOKEN)");
 }
 
 static enum err choose_tenant(struct session *n, struct slice wanted, struct why *why) {
     if (wanted.len == 0) return ERR_OK;
     if (wanted.len >= AUTH_NAME_MAX) return why_set(why, ERR_INVALID, "the tenant's name is too long");
     if (n->who.tenant[0] != 0 && !slice_eq(wanted, slice_str(n->who.tenant)))
-        return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
+        return why_set(why, ERR_FORBIDDEN, "this token is limited to tenant %s", n->who.tenant);
     snprintf(n->who.tenant, sizeof n->who.tenant, "%.*s", SLICE_FMT(wanted));
     return ERR_OK;
 }

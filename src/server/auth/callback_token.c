@@ -28,14 +28,15 @@ enum err callback_token_check(struct server *s, struct slice token, struct callb
     char given[CALLBACK_TOKEN_BYTES] = {0}, ours[CALLBACK_TOKEN_BYTES], kind = 0;
     unsigned long long flow = 0, number = 0, expires = 0;
     unsigned ordinal = 0;
-    if (token.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+    if (token.len >= sizeof given)
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
     memcpy(given, token.ptr, token.len);
     bool good = sscanf(given, CALLBACK_TOKEN_PREFIX "%16llx.%8x.%c%16llx.%16llx.", &flow, &ordinal, &kind, &number,
                        &expires) == 5 &&
                 (kind == 'q' || kind == 'a') && expires <= INT64_MAX;
     struct callback c = {{{flow}, ordinal}, kind == 'q', number, (int64_t)expires};
     if (!good || !hmac_token_is_same(token, ours, write_it(s, &c, ours)))
-        return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
     if (c.expires_ms <= engine_now(server_shard(s)->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired");
     *ret = c;
@@ -48,7 +49,7 @@ enum err callback_token_caller(struct server *s, struct slice token, struct call
     enum err e = callback_token_check(s, token, &c, why);
     if (e != ERR_OK) return e;
     if (!view_flow(server_state(s), c.job.flow, &flow))
-        return why_set(why, ERR_UNAUTHENTICATED, "the job that this token is of is over");
+        return why_set(why, ERR_UNAUTHENTICATED, "the job that this token belongs to has finished");
     *ret = (struct caller){.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK), .expires_ms = c.expires_ms};
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(flow.tenant));
     return ERR_OK;

@@ -49,15 +49,15 @@ enum err cookie_read(const struct auth *a, struct slice text, wall_time now, str
     char given[COOKIE_BYTES] = {0}, ours[COOKIE_BYTES];
     unsigned long long expires = 0, number = 0;
     struct cookie c = {0};
-    if (text.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the cookie is not of this server");
+    if (text.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "invalid cookie");
     if (text.len > 0) memcpy(given, text.ptr, text.len);
     bool good = sscanf(given, PREFIX "%23[^.].%16llx.%16llx.", c.who, &expires, &number) == 3 && expires <= INT64_MAX;
     c.expires_ms = (int64_t)expires;
     c.number = number;
     if (!good || !hmac_token_is_same(text, ours, write_it(a, PREFIX, &c, ours)))
-        return why_set(why, ERR_UNAUTHENTICATED, "the cookie is not of this server: log in again");
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid cookie: log in again");
     if (c.expires_ms <= now.ms || session_revocation_has(a, &c))
-        return why_set(why, ERR_UNAUTHENTICATED, "the session is over: log in again");
+        return why_set(why, ERR_UNAUTHENTICATED, "the session has expired: log in again");
     *ret = c;
     return ERR_OK;
 }

@@ -53,17 +53,18 @@ enum err job_token_check(struct server *s, struct slice text, struct caller *ret
     unsigned long long flow = 0, fence = 0;
     struct job_view job;
     struct flow_view of;
-    if (text.len >= sizeof given) return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+    if (text.len >= sizeof given)
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
     memcpy(given, text.ptr, text.len);
     bool good =
         sscanf(given, JOB_TOKEN_PREFIX "%16llx.%8x.%8x.%16llx.", &flow, &a.job.ordinal, &a.attempt, &fence) == 4;
     a.job.flow.v = flow;
     a.fence = fence;
     if (!good || !hmac_token_is_same(text, ours, write_it(s, &a, ours)))
-        return why_set(why, ERR_UNAUTHENTICATED, "the token is not known here");
+        return why_set(why, ERR_UNAUTHENTICATED, "invalid token; it may have expired or been revoked");
     /* Whether the attempt is still open is asked with each request. */
     if (!view_job(server_state(s), a.job, &job) || !view_flow(server_state(s), a.job.flow, &of))
-        return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
+        return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token belongs to has ended");
     arena_reset(&s->frame_arena);
     *ret = (struct caller){.roles = roles_of(job.options->token_rights)};
     struct slice name = server_view_job_name(s, &job);
@@ -131,7 +132,7 @@ static void released(struct shard *h, void *own) {
     for (uint32_t i = 0; i < s->jobs_ended.count; i++) {
         struct session *n = session_of(s, *(conn_id *)vec_at(&s->jobs_ended, i));
         if (n == NULL || n->job.job.flow.v == 0 || is_idle(n) || job_token_is_open(s, &n->job)) continue;
-        session_refuse(s, n, 0, ERR_FORBIDDEN, "the attempt that this token is of is over");
+        session_refuse(s, n, 0, ERR_FORBIDDEN, "the attempt that this token belongs to has ended");
     }
     s->jobs_ended.count = 0;
 }

@@ -27,8 +27,7 @@ static const struct tlv_desc sessions_desc = TLV_DESC("sessions", file_sessions,
 
 static const struct small_file file = {
     "sessions", "REEVESE1", &sessions_desc,
-    "the file of ended sessions is damaged: without it, cookies of browsers that logged out are good until "
-    "they expire"};
+    "the file of revoked sessions is damaged: cookies of browsers that logged out stay valid until they expire"};
 
 enum err session_revocation_load(struct auth *a, struct why *why) {
     struct arena arena;
@@ -103,7 +102,7 @@ enum err session_revocation_add(struct auth *a, const struct cookie *c, wall_tim
         gather(a, c, now, true, &next);
     }
     enum err e = next.count > SESSION_REVOCATIONS_MAX
-                     ? why_set(why, ERR_LIMIT, "too many have logged out: revoke tokens")
+                     ? why_set(why, ERR_LIMIT, "too many revoked sessions: revoke tokens instead")
                      : ERR_OK;
     if (e == ERR_OK) e = save(a, &next, why);
     if (e == ERR_OK) {

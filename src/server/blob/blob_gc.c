@@ -196,7 +196,7 @@ static void drop(struct server *s) {
     struct blob_gc *x = blob_gc_of(s);
     if (!blobs_sweep_step(s->store.blobs, DROPS_PER_PASS, &x->dropped)) return;
     if (x->dropped > 0)
-        server_log(s, SERVER_INFO, "sweep", "%llu blobs are gone: nothing named them", (unsigned long long)x->dropped);
+        server_log(s, SERVER_INFO, "sweep", "removed %llu unreferenced blobs", (unsigned long long)x->dropped);
     x->total_dropped += x->dropped;
     x->due_ms = s->now_ms + s->limits->blob_sweep_ms;
     enter(s, BLOB_GC_IDLE);

@@ -124,13 +124,13 @@ HANDLER(req_blob_get) {
     blob_hash hash;
     uint64_t bytes = 0;
     if (m->hash.len != DIGEST_BYTES) {
-        session_error(s, r->session, r->id, ERR_INVALID, "a blob is named by its SHA-256: 32 bytes");
+        session_error(s, r->session, r->id, ERR_INVALID, "expected the SHA-256 of a blob: 32 bytes");
         return;
     }
     memcpy(hash.at, m->hash.ptr, DIGEST_BYTES);
     enum err e = blobs_stat(s->store.blobs, session_tenant(r->session), &hash, &bytes, &why);
     if (e == ERR_OK && m->offset > bytes)
-        e = why_set(&why, ERR_INVALID, "the blob has only %llu bytes", (unsigned long long)bytes);
+        e = why_set(&why, ERR_INVALID, "the blob is only %llu bytes long", (unsigned long long)bytes);
     if (e != ERR_OK) {
         session_error(s, r->session, r->id, e, why.text);
         return;
@@ -189,7 +189,7 @@ HANDLER(req_blob_ls) {
     blob_hash after;
     bool has_after = m->cursor.len > 0;
     if (has_after && !hex_read(m->cursor, DIGEST_BYTES, after.at)) {
-        session_error(s, r->session, r->id, ERR_INVALID, "that cursor is none of this server's");
+        session_error(s, r->session, r->id, ERR_INVALID, "invalid cursor: it does not come from this server");
         return;
     }
     arena_reset(&s->frame_arena);
@@ -210,10 +210,10 @@ HANDLER(req_logs) {
     enum err e = target_job(s, r->session, m->job, &job, &why);
     uint32_t judges = ROLE_BIT(ROLE_INSPECT) | ROLE_BIT(ROLE_ADMIN);
     if (e == ERR_OK && job.state == JOB_CHECKING && !(r->session->who.roles & judges))
-        e = why_set(&why, ERR_FORBIDDEN, "the output is being judged: only the role inspect may read it");
+        e = why_set(&why, ERR_FORBIDDEN, "the output is being checked: only the role inspect can read it");
     if (e == ERR_NOT_FOUND && history_request_look(s, r, m->job)) return;
     if (e == ERR_OK && m->attempt > job.attempt)
-        e = why_set(&why, ERR_NOT_FOUND, "the job has had %u attempts", job.attempt);
+        e = why_set(&why, ERR_NOT_FOUND, "the job has only %u attempts", job.attempt);
     if (e != ERR_OK)
         call_fail(s, r, e, why.text);
     else

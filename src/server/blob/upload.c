@@ -77,13 +77,13 @@ enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes,
     enum err e = request_check(s, n, WIRE_BLOB_PUT, NULL, why); /* whatever it came by */
     if (e != ERR_OK) return e;
     if (bytes > (uint64_t)s->limits->blob_bytes_max)
-        return why_set(why, ERR_LIMIT, "the blob has %llu bytes, more than %lld (blob_bytes_max)",
+        return why_set(why, ERR_LIMIT, "the blob is %llu bytes long; the limit is %lld (blob_bytes_max)",
                        (unsigned long long)bytes, (long long)s->limits->blob_bytes_max);
     blobs_share(s->store.blobs, has_tenants(s));
     e = blobs_admit(s->store.blobs, session_tenant(n), bytes, why);
     if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);
-    if (index == 0) return why_set(why, ERR_BUSY, "too many blobs are on their way");
+    if (index == 0) return why_set(why, ERR_BUSY, "too many uploads in progress");
     struct upload *u = pool_at(&x->uploads, index);
     e = blob_put_begin(s->store.blobs, session_tenant(n), &u->put, why);
     if (e != ERR_OK) {
@@ -171,7 +171,7 @@ static struct upload *upload_of(struct server *s, struct request *r, uint64_t nu
     uint32_t index = number == 0 ? 0 : map_get(&transfers_of(s)->upload_by_number, number);
     struct upload *u = index == 0 ? NULL : pool_at(&transfers_of(s)->uploads, index);
     if (u == NULL || u->conn.v != r->session->conn.v || u->request != 0) {
-        refuse(s, r, ERR_NOT_FOUND, "there is no such upload on this connection: begin one");
+        refuse(s, r, ERR_NOT_FOUND, "there is no such upload on this connection: start one");
         return NULL;
     }
     *ret_index = index;
@@ -233,7 +233,7 @@ static void answer_end(struct server *s, const struct upload *u, const blob_hash
     if (n == NULL) return;
     if (u->has_hash && memcmp(u->hash.at, hash->at, DIGEST_BYTES) != 0) {
         session_error(s, n, u->request, ERR_INVALID,
-                      "the bytes that came have another hash: something was changed on the way");
+                      "the hash of the received bytes differs: the data was changed in transit");
         return;
     }
     if (u->at_once) {
@@ -257,7 +257,7 @@ void upload_no_space(struct server *s) {
         upload_free(s, index);
         struct session *n = session_of(s, u.conn);
         if (n != NULL)
-            session_error(s, n, u.request, ERR_NO_SPACE, "the disk is full: nothing was kept of it, try again later");
+            session_error(s, n, u.request, ERR_NO_SPACE, "the disk is full and nothing was stored: try again later");
     }
     x->ending.count = 0;
 }

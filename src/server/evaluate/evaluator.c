@@ -95,7 +95,7 @@ static enum err evaluator_condition(struct hearing *h, struct why *why) {
     enum err e = h->run.when.len > 0 ? expr_truth(&in, &holds, why) : ERR_OK;
     if (e != ERR_OK) return e;
     struct command cmd = verdict_of(&h->question, holds ? VERDICT_ALLOW : VERDICT_DENY);
-    if (!holds) cmd.as.verdict.reason = SLICE("its `when` does not hold");
+    if (!holds) cmd.as.verdict.reason = SLICE("its `when` is false");
     server_command(h->s, (conn_id){0}, 0, &cmd);
     return ERR_OK;
 }
@@ -154,7 +154,8 @@ static enum err evaluator_templates(struct hearing *h, struct why *why) {
     buf_init(&body, WIRE_BODY_MAX * 2);
     tlv_encode(&wire_run_desc, &h->run, &body);
     if (body.full || body.len > (size_t)s->limits->job_body_bytes_max) {
-        e = why_set(why, ERR_LIMIT, "filled in, it is larger than %lld bytes (job_body_bytes_max)",
+        e = why_set(why, ERR_LIMIT,
+                    "with its templates filled in, the job is larger than %lld bytes (job_body_bytes_max)",
                     (long long)s->limits->job_body_bytes_max);
     } else {
         struct command cmd = verdict_of(&h->question, VERDICT_ALLOW);
@@ -212,7 +213,7 @@ static enum err check_parent(void *ctx, enum runtext_where where, struct slice n
     if (name.len == 0) return ERR_OK;
     for (uint32_t i = 0; i < job->parent_count; i++)
         if (job->parents[i].flow.v == 0 && slice_eq(job->parents[i].name, name)) return ERR_OK;
-    return why_set(why, ERR_INVALID, "it uses what `%.*s` leaves, so that must be one of its parents", SLICE_FMT(name));
+    return why_set(why, ERR_INVALID, "it uses outputs of `%.*s`, which must be one of its parents", SLICE_FMT(name));
 }
 
 enum err evaluator_check(struct server *s, const struct job_spec *job, const struct options *o,

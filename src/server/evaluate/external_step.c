@@ -42,7 +42,7 @@ void external_step_fill(struct server *s, const struct attempt_effect *a, const 
     enum err e = tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &why);
     const struct wire_step *step = e == ERR_OK ? step_of(&run, job->begun) : NULL;
     if (step == NULL) {
-        refuse(s, ret, e == ERR_OK ? "the external job has nothing to do on a worker" : why.text);
+        refuse(s, ret, e == ERR_OK ? "the external job has no step to run on a worker" : why.text);
         return;
     }
     bool is_begin = run.submit.count > 0 && step == run.submit.at;
@@ -92,7 +92,7 @@ static void judge_poll(struct server *s, struct arena *arena, const struct wire_
     bool done = true, failed = false;
     bool asks = step->until.len > 0 || step->failed.len > 0;
     if (asks && a->result.len == 0 && a->result_hash.len > 0) {
-        turn_bad(arena, a, true, "the answer of the poll is too large to be looked at: let it be smaller");
+        turn_bad(arena, a, true, "the answer of the poll is too large to be evaluated");
         return;
     }
     enum err e = truth(s, "failed", step->failed, run, a->result, &failed, &why);
@@ -100,7 +100,7 @@ static void judge_poll(struct server *s, struct arena *arena, const struct wire_
     if (e != ERR_OK)
         turn_bad(arena, a, false, why.text);
     else if (failed)
-        turn_bad(arena, a, true, "its poll says that it has failed");
+        turn_bad(arena, a, true, "its poll reported a failure");
     else if (!done)
         not_yet(a);
 }

@@ -106,7 +106,7 @@ static enum err children_read(struct server *s, struct slice tenant, struct job_
         any = any || out->len > begin;
         if (out->len == begin) buf_put_slice(out, SLICE("null"));
         if (out->full && e == ERR_OK)
-            e = why_set(why, ERR_LIMIT, "what its children left is more than %zu bytes", out->max);
+            e = why_set(why, ERR_LIMIT, "the outputs of its children are more than %zu bytes", out->max);
     }
     buf_put_u8(out, ']');
     return e == ERR_OK && !any ? ERR_NOT_FOUND : e;
@@ -137,7 +137,8 @@ static enum err outputs_of(struct server *s, struct slice tenant, const struct j
     }
     buf_init(&out, most);
     enum err e = result_read(s, tenant, parent, &out, why);
-    if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "it left more than %zu bytes (json_bytes_max)", most);
+    if (e == ERR_OK && out.full)
+        e = why_set(why, ERR_LIMIT, "its outputs are more than %zu bytes (json_bytes_max)", most);
     if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
     buf_fini(&out);
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "outputs of %.*s", SLICE_FMT(parent->name));
@@ -160,7 +161,7 @@ static enum err parents_of(struct server *s, const struct flow_view *flow, const
         enum err e = outputs_of(s, flow->tenant, &parent, arena, &one->outputs, why);
         bytes += one->outputs.len;
         if (e == ERR_OK && bytes > OUTPUTS_BYTES_MAX)
-            e = why_set(why, ERR_LIMIT, "the outputs that it names are more than %u bytes together", OUTPUTS_BYTES_MAX);
+            e = why_set(why, ERR_LIMIT, "the outputs that it uses are more than %u bytes together", OUTPUTS_BYTES_MAX);
         if (e != ERR_OK) return e;
         ret->job_count++;
     }
@@ -172,7 +173,8 @@ enum err job_scope_make(struct server *s, const struct job_view *job, const stru
                         struct scope *ret, struct why *why) {
     struct flow_view flow;
     *ret = (struct scope){.params = run->params};
-    if (!view_flow(server_state(s), job->ref.flow, &flow)) return why_set(why, ERR_NOT_FOUND, "its flow is gone");
+    if (!view_flow(server_state(s), job->ref.flow, &flow))
+        return why_set(why, ERR_NOT_FOUND, "its flow no longer exists");
     ret->flow = flow_json(s, &flow, arena);
     struct named named = {.arena = arena};
     enum err e = runtext_jobs(run, name_add, &named, why);

@@ -196,7 +196,7 @@ static void arrived(struct server *s, uint64_t lsn) {
 /* What it was reading may have left the archive meanwhile, or it was killed: another one may do better. */
 static void failed(struct server *s, struct slice text) {
     struct backfill *c = &subscribers_of(s)->backfill;
-    server_log(s, SERVER_WARN, "events", "the past cannot be told again: %.*s", SLICE_FMT(text));
+    server_log(s, SERVER_WARN, "events", "past events cannot be read: %.*s", SLICE_FMT(text));
     if (++c->failures >= FAILURES_MAX) give_up(s);
     stop(s, s->now_ms + FAILED_AGAIN_MS);
 }
@@ -235,7 +235,7 @@ static bool look(struct server *s) {
             left = before;
             later = true;
         } else if (taken == EVENT_REPLAY_BAD) {
-            failed(s, SLICE("what was told makes no sense"));
+            failed(s, SLICE("the reader of past events sent invalid data"));
             return true;
         } else if (taken == EVENT_REPLAY_TAKEN && !hear(s, &item)) {
             return true;
@@ -272,7 +272,7 @@ void backfill_step(struct server *s) {
     bool all = look(s);
     if (c->recall.v == 0) return;
     if (c->has_ended && all)
-        failed(s, SLICE("who read the journal has ended"));
+        failed(s, SLICE("the reader of the journal has ended"));
     else if (is_pointless(s))
         stop(s, s->now_ms + AGAIN_MS);
     else

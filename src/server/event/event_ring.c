@@ -139,7 +139,7 @@ static bool wait_plan(struct server *s, struct request *r, const struct wire_wai
     p->is_over = ARENA_ARRAY(r->arena, bool, p->count + 1);
     p->over = ARENA_ARRAY(r->arena, struct wire_job_view, p->count + 1);
     if (p->count == 0) {
-        call_fail(s, r, ERR_INVALID, "wait for what? Name flows or jobs");
+        call_fail(s, r, ERR_INVALID, "name the flows or jobs to wait for");
         return false;
     }
     for (uint32_t i = 0; i < p->count; i++) {
@@ -164,7 +164,7 @@ HANDLER(event_ring_wait) {
     bool ends = p.over_count == p.count || (m->any && p.over_count > 0);
     uint32_t index = ends ? 0 : pool_alloc(&f->waits);
     if (!ends && index == 0) {
-        session_busy(s, r->session, r->id, "too many are waiting", 1000);
+        session_busy(s, r->session, r->id, "too many clients are waiting", 1000);
         return;
     }
     struct call *c = call_open(s, r, 1);

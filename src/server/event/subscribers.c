@@ -85,7 +85,8 @@ static enum err kinds_read(struct slice words, struct filter *ret, struct why *w
         else if (kind != UINT32_MAX)
             ret->kinds |= 1u << kind;
         else
-            return why_set(why, ERR_INVALID, "there are no events of type %.*s: flow, job, worker, service, metrics",
+            return why_set(why, ERR_INVALID,
+                           "there are no events of type `%.*s`; expected flow, job, worker, service or metrics",
                            (int)(word.len < 64 ? word.len : 64), (const char *)word.ptr);
         words = slice_of(words.ptr + len, words.len - len);
         if (comma != NULL) words = slice_of(words.ptr + 1, words.len - 1);
@@ -97,12 +98,11 @@ static enum err target_read(struct server *s, const struct session *n, const str
                             struct why *why) {
     struct target t;
     if (m->flow.len == 0 && m->job.len == 0) return ERR_OK;
-    if (m->flow.len > 0 && m->job.len > 0)
-        return why_set(why, ERR_INVALID, "events of a flow or of a job, not of both");
+    if (m->flow.len > 0 && m->job.len > 0) return why_set(why, ERR_INVALID, "name a flow or a job, not both");
     enum err e = target_find(s, n, m->flow.len > 0 ? m->flow : m->job, &t, why);
     if (e != ERR_OK) return e;
-    if (m->flow.len > 0 && !t.whole) return why_set(why, ERR_INVALID, "`flow` names a job: say job=");
-    if (m->job.len > 0 && t.whole) return why_set(why, ERR_INVALID, "`job` names a flow: say flow=");
+    if (m->flow.len > 0 && !t.whole) return why_set(why, ERR_INVALID, "`flow` names a job: use job=");
+    if (m->job.len > 0 && t.whole) return why_set(why, ERR_INVALID, "`job` names a flow: use flow=");
     *(struct target *)vec_push(&ret->targets) = t;
     return ERR_OK;
 }
@@ -244,7 +244,7 @@ static void add(struct server *s, struct request *r, const struct wire_follow *m
     struct why why = {{0}};
     bool resumes = false;
     if (subscribers_of(s)->followers.count >= FOLLOWERS_MAX) {
-        session_busy(s, n, r->id, "too many follow events", 1000);
+        session_busy(s, n, r->id, "too many clients follow events", 1000);
         return;
     }
     vec_init(&f.filter.targets, sizeof(struct target));

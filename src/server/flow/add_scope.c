@@ -47,7 +47,7 @@ enum err add_scope_check(struct server *s, struct job_ref adder, const struct cm
             is_good = is_as_tight(&own, added->profiles[j->undo_profile - 1].kind, j->undo_body, arena);
         if (!is_good)
             return why_set(why, ERR_FORBIDDEN,
-                           "job %.*s: a job in a sandbox adds only jobs with one that is at least as tight",
+                           "job %.*s: a job in a sandbox can add only jobs whose sandbox is at least as strict",
                            SLICE_FMT(j->name));
     }
     return ERR_OK;

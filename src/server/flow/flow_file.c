@@ -28,7 +28,7 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
     bool is_blob = path.len > before.len && memcmp(path.ptr, before.ptr, before.len) == 0;
     if (!is_blob || !hex_read(slice_of(path.ptr + before.len, path.len - before.len), SPEC_HASH_BYTES, at))
         return why_set(why, ERR_INVALID,
-                       "files cannot be named here, but for blobs: `" BLOB_PATH "` and the hash, not `%.*s`",
+                       "files cannot be named here, except blobs: `" BLOB_PATH "` and the hash, not `%.*s`",
                        SLICE_FMT(path));
     *ret = (struct spec_file){.hash = slice_of(at, SPEC_HASH_BYTES)};
     return ERR_OK;

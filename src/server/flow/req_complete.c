@@ -20,7 +20,8 @@ static enum err word_check(struct server *s, const struct word *word, struct why
     struct json_read r;
     const struct json_token *token = NULL;
     enum err e = ERR_OK;
-    if (word->failed && word->output.len > 0) return why_set(why, ERR_INVALID, "what has failed has no output");
+    if (word->failed && word->output.len > 0)
+        return why_set(why, ERR_INVALID, "a failed job has no output: drop the output, or do not report a failure");
     if (word->output.len == 0) return ERR_OK;
     json_read_init(&r, word->output, s->limits, &s->arena, why);
     do e = json_read_next(&r, &token);
@@ -58,10 +59,10 @@ static enum err command_by_token(struct server *s, struct slice token, const str
     enum err e = callback_token_check(s, token, &c, why);
     if (e == ERR_OK) e = word_check(s, word, why);
     if (e != ERR_OK) return e;
-    if (!view_flow(server_state(s), c.job.flow, &flow)) return why_set(why, ERR_STALE, "the job is over");
+    if (!view_flow(server_state(s), c.job.flow, &flow)) return why_set(why, ERR_STALE, "the job has finished");
     bool open = !c.of_question ||
                 (view_question(server_state(s), (question_id){c.number}, &q) && q.job.ordinal == c.job.ordinal);
-    if (!open) return why_set(why, ERR_STALE, "the job no longer waits for a word from outside");
+    if (!open) return why_set(why, ERR_STALE, "the job is no longer waiting for completion");
     ret->tenant = flow.tenant;
     word_write(word, ret);
     if (c.of_question)
@@ -84,8 +85,9 @@ static enum err command_about(struct server *s, const struct job_view *job, cons
         return ERR_OK;
     }
     bool asked = job->question.v != 0 && view_question(server_state(s), job->question, &q);
-    if (!asked) return why_set(why, ERR_STATE, "it stands before no question: it is %s", job_state_word(job->state));
-    if (q.gate != GATE_EXTERNAL) return why_set(why, ERR_STATE, "it does not wait for a word from outside");
+    if (!asked)
+        return why_set(why, ERR_STATE, "the job is not waiting for completion (state: %s)", job_state_word(job->state));
+    if (q.gate != GATE_EXTERNAL) return why_set(why, ERR_STATE, "it is not an external job, so it cannot be completed");
     about_question(&q, ret);
     return ERR_OK;
 }
@@ -106,7 +108,7 @@ static enum err complete_command(struct server *s, const struct request *r, cons
     }
     e = callback_token_check(s, m->token, &c, why);
     if (e == ERR_OK && (c.job.flow.v != job.ref.flow.v || c.job.ordinal != job.ref.ordinal))
-        e = why_set(why, ERR_UNAUTHENTICATED, "that token is of another job");
+        e = why_set(why, ERR_UNAUTHENTICATED, "the token belongs to another job");
     return e == ERR_OK ? command_by_token(s, m->token, &word, ret, why) : e;
 }
 
@@ -130,11 +132,11 @@ static enum err callback_of(struct server *s, const struct job_view *job, struct
     ret->of_question = !job->options->calls;
     ret->number = job->begun;
     if (!ret->of_question && (job->begun == 0 || job->heard || job_state_is_terminal(job->state)))
-        return why_set(why, ERR_STATE, "nothing is under way outside: the job is %s", job_state_word(job->state));
+        return why_set(why, ERR_STATE, "the external work has not been started (state: %s)",
+                       job_state_word(job->state));
     if (!ret->of_question) return ERR_OK;
     if (job->question.v == 0 || !view_question(server_state(s), job->question, &q) || q.gate != GATE_EXTERNAL)
-        return why_set(why, ERR_STATE, "it does not wait for a word from outside: it is %s",
-                       job_state_word(job->state));
+        return why_set(why, ERR_STATE, "the job is not waiting for completion (state: %s)", job_state_word(job->state));
     ret->number = q.id.v;
     return ERR_OK;
 }

@@ -58,7 +58,7 @@ static uint32_t name_them(struct server *s, const struct request *r, struct chos
         to[i] = (struct chosen){.name = names[i].name};
         to[i].err = target_find(s, r->session, names[i].name, &t, &to[i].why);
         if (to[i].err == ERR_OK && t.whole)
-            to[i].err = why_set(&to[i].why, ERR_INVALID, "that is a flow: name a job of it, like FLOW/JOB");
+            to[i].err = why_set(&to[i].why, ERR_INVALID, "this is a flow: name one of its jobs, like FLOW/JOB");
         to[i].err = history_request_explain(s, r->session, names[i].name, to[i].err, &to[i].why);
         to[i].job = t.job;
     }
@@ -69,9 +69,10 @@ static uint32_t name_them(struct server *s, const struct request *r, struct chos
 static enum err check(const struct wire_dead *m, struct why *why) {
     bool filters = m->flow.len > 0 || m->name.len > 0 || m->states.count > 0 || m->since_ms != 0 || m->until_ms != 0;
     if (m->targets.count > DEAD_MAX) return why_set(why, ERR_LIMIT, "at most %u at once", DEAD_MAX);
-    if (m->targets.count > 0 && (filters || m->all)) return why_set(why, ERR_INVALID, "targets or a choice, not both");
+    if (m->targets.count > 0 && (filters || m->all))
+        return why_set(why, ERR_INVALID, "give targets or a filter, not both");
     if (m->targets.count == 0 && !filters && !m->all)
-        return why_set(why, ERR_INVALID, "nothing is named: give targets, a choice, or all: true");
+        return why_set(why, ERR_INVALID, "nothing to act on: give targets, a filter, or all: true");
     return ERR_OK;
 }
 

@@ -121,7 +121,7 @@ static enum err blob_there(struct server *s, const struct request *r, struct sli
     if (hash.len != DIGEST_BYTES) return ERR_OK;
     memcpy(h.at, hash.ptr, DIGEST_BYTES);
     if (blobs_touch(s->store.blobs, session_tenant(r->session), &h)) return ERR_OK;
-    return why_set(why, ERR_NOT_FOUND, "the %s is a blob that is not stored here: put it first", what);
+    return why_set(why, ERR_NOT_FOUND, "the %s names a blob that is not stored here: upload it first", what);
 }
 
 /* `job`: whose expressions and templates are looked at, too; NULL = a compensation, which has none. */
@@ -151,10 +151,10 @@ static enum err job_of(struct server *s, const struct request *r, const struct w
                              .service = w->service,
                              .cache_key = w->cache_key};
     if (w->child_options != 0)
-        return why_set(why, ERR_UNSUPPORTED, "job %.*s: its children cannot have options of their own yet",
+        return why_set(why, ERR_UNSUPPORTED, "job %.*s: children with options of their own are not supported yet",
                        SLICE_FMT(w->name));
     if (w->options >= part->options.count || w->undo_options > part->options.count)
-        return why_set(why, ERR_INVALID, "job %.*s refers to options that are not there", SLICE_FMT(w->name));
+        return why_set(why, ERR_INVALID, "job %.*s refers to missing options", SLICE_FMT(w->name));
     if (is_asked_about(&profiles[w->options])) ret->body_hash = hash_of(s, r->arena, w->body);
     if (w->undo_options != 0 && is_asked_about(&profiles[w->undo_options - 1]))
         ret->undo_hash = hash_of(s, r->arena, w->undo_body);
@@ -196,7 +196,7 @@ static enum err check_rights(const struct request *r, const struct cmd_jobs *job
     uint32_t asked = 0;
     for (uint32_t i = 0; i < jobs->profile_count; i++) asked |= jobs->profiles[i].token_rights;
     if (asked == 0 || (asked & ~(uint32_t)job_token_rights(&r->session->who)) == 0) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "%s cannot give a job's token rights that %s does not have",
+    return why_set(why, ERR_FORBIDDEN, "%s cannot give a job's token rights that %s does not have itself",
                    r->session->who.name, r->session->who.name);
 }
 
@@ -259,7 +259,7 @@ HANDLER(req_submit) {
     const struct wire_submit *m = r->message;
     const struct wire_flow *flows = m->flows.at;
     if (m->flows.count == 0) {
-        session_error(s, r->session, r->id, ERR_INVALID, "a submit without a flow");
+        session_error(s, r->session, r->id, ERR_INVALID, "the request contains no flow");
         return;
     }
     struct call *c = call_open(s, r, m->flows.count);
@@ -307,12 +307,12 @@ static enum err change_of(uint8_t op, const struct target *t, struct slice reaso
         return ERR_OK;
     }
     if (op == WIRE_RERUN) {
-        if (!t->whole) return why_set(why, ERR_INVALID, "flows are run again; for one job say retry");
+        if (!t->whole) return why_set(why, ERR_INVALID, "rerun takes flows; use retry for a single job");
         ret->kind = CMD_RERUN;
         ret->as.flow = t->job.flow;
         return ERR_OK;
     }
-    if (t->whole) return why_set(why, ERR_INVALID, "that is a flow: name a job of it, like FLOW/JOB");
+    if (t->whole) return why_set(why, ERR_INVALID, "this is a flow: name one of its jobs, like FLOW/JOB");
     ret->kind = op == WIRE_RETRY ? CMD_RETRY : CMD_DISCARD;
     ret->as.job = t->job;
     return ERR_OK;
@@ -322,7 +322,7 @@ HANDLER(req_targets) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
     if (m->targets.count == 0) {
-        session_error(s, r->session, r->id, ERR_INVALID, "nothing is named");
+        session_error(s, r->session, r->id, ERR_INVALID, "name at least one flow or job");
         return;
     }
     struct call *c = call_open(s, r, m->targets.count);
@@ -367,7 +367,7 @@ static enum err question_of(struct server *s, const struct request *r, uint64_t 
         enum err e = target_job(s, r->session, job_text, &job, why);
         if (e != ERR_OK) return e;
         if (job.question.v == 0)
-            return why_set(why, ERR_STATE, "%.*s stands before no question: it is %s", SLICE_FMT(job_text),
+            return why_set(why, ERR_STATE, "%.*s is not waiting for approval (state: %s)", SLICE_FMT(job_text),
                            job_state_word(job.state));
         id = job.question;
     }

@@ -86,7 +86,7 @@ HANDLER(req_get) {
     }
     got_flush(&g, false);
     if (s->out.full)
-        call_fail(s, r, ERR_LIMIT, "the flow is too large to be shown at once: list its jobs");
+        call_fail(s, r, ERR_LIMIT, "the flow is too large for one answer: list its jobs");
     else if ((c = call_open(s, r, 1)) != NULL)
         call_read(s, r, c, buf_slice(&s->out));
 }
@@ -191,7 +191,8 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
     struct wire_job_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
     struct job_view v;
     struct list_mark m;
-    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    if (!mark_parse(p->m->cursor, &m))
+        return why_set(why, ERR_INVALID, "invalid cursor: it does not come from this server");
     uint32_t at = view_dead_place(state, (struct job_ref){{m.first}, (uint32_t)m.second});
     for (uint64_t skip = at == 0 ? m.passed : 0; skip > 0 && (at = view_dead_next(state, at, p->m->newest, &v)) != 0;)
         skip--;
@@ -213,7 +214,8 @@ static enum err list_questions(struct page *p, struct wire_listed *ret, struct w
     struct question_view v;
     struct flow_view flow;
     struct list_mark m;
-    if (!mark_parse(p->m->cursor, &m)) return why_set(why, ERR_INVALID, "that cursor is none of this server's");
+    if (!mark_parse(p->m->cursor, &m))
+        return why_set(why, ERR_INVALID, "invalid cursor: it does not come from this server");
     uint32_t at = view_question_place(state, m.first);
     for (v.id.v = 0; at == 0 && m.first != 0 && v.id.v < m.first;) { /* it is gone: up to those behind it */
         uint32_t next = view_question_next(state, at, &v);
@@ -283,7 +285,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
     switch ((enum wire_list_what)p->m->what) {
     case WIRE_LIST_FLOWS: break; /* flow_list.h */
     case WIRE_LIST_JOBS:
-        if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "jobs of which flow? Name one");
+        if (p->m->flow.len == 0) return why_set(why, ERR_INVALID, "name the flow whose jobs are to be listed");
         e = target_flow(s, p->r->session, p->m->flow, &flow, why);
         if (e == ERR_OK) e = list_jobs(p, flow, why);
         ret->jobs = (struct tlv_list){p->list, p->count};
@@ -305,7 +307,7 @@ static enum err list_fill(struct page *p, struct wire_listed *ret, struct why *w
         return e;
     case WIRE_LIST_COUNT: break;
     }
-    return why_set(why, ERR_INVALID, "there is no such list");
+    return why_set(why, ERR_INVALID, "unknown list");
 }
 
 HANDLER(req_list) {
@@ -319,13 +321,13 @@ HANDLER(req_list) {
     enum err e = ERR_OK;
     bool marked = m->what == WIRE_LIST_DEAD || m->what == WIRE_LIST_QUESTIONS;
     if (!marked && !slice_decimal(m->cursor, &p.cursor))
-        e = why_set(&why, ERR_INVALID, "that cursor is none of this server's");
+        e = why_set(&why, ERR_INVALID, "invalid cursor: it does not come from this server");
     if (e == ERR_OK && m->what == WIRE_LIST_FLOWS) {
         flow_list_read(s, r, p.cursor, p.most);
         return;
     }
     if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0))
-        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be searched by label or text");
+        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be filtered by label or text");
     if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
         e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);

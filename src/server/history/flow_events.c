@@ -166,7 +166,8 @@ static bool look(struct server *s, struct flow_events_request *t) {
     bool lost = taken == EVENT_REPLAY_BAD || t->has_ended || t->in.full;
     if (left.len > 0) memmove(t->in.at, left.ptr, left.len);
     buf_cut(&t->in, left.len);
-    item = (struct event_replay_item){.kind = EVENT_REPLAY_FAILED, .text = SLICE("its reader has ended")};
+    item =
+        (struct event_replay_item){.kind = EVENT_REPLAY_FAILED, .text = SLICE("the reader of the journal has ended")};
     return lost && hear(s, t, &item);
 }
 
@@ -196,7 +197,7 @@ static void read_journal(struct server *s, struct request *r, uint64_t flow, str
     if (id.v == 0) {
         told_fini(&told_so_far);
         if (index != 0) pool_free(&flow_events_of(s)->all, index);
-        session_busy(s, r->session, r->id, "too many read the journal", 1000);
+        session_busy(s, r->session, r->id, "too many requests read the journal", 1000);
         return;
     }
     struct flow_events_request *t = pool_at(&flow_events_of(s)->all, index);

@@ -58,7 +58,7 @@ struct history_request_wait *history_request_ask(struct server *s, struct reques
     query.token = index;
     if (index == 0 || !s->world.history->ops->ask(s->world.history, &query)) {
         if (index != 0) pool_free(history_requests_of(s), index);
-        session_busy(s, r->session, r->id, "too many ask the history", 1000);
+        session_busy(s, r->session, r->id, "too many requests to the history", 1000);
         return NULL;
     }
     struct history_request_wait *w = pool_at(history_requests_of(s), index);
@@ -127,7 +127,7 @@ static struct slice job_text_of(struct slice target) {
 
 static enum err missing(struct server *s, struct slice target, struct why *why) {
     return why_set(why, ERR_NOT_FOUND, "there is no flow %.*s%s", SLICE_FMT(flow_text_of(target)),
-                   history_request_is_partial(s) ? " (the history is being made anew: old flows may be missing yet)"
+                   history_request_is_partial(s) ? " (the history is being rebuilt: older flows may still be missing)"
                                                  : "");
 }
 
@@ -135,7 +135,8 @@ static enum err decode(struct server *s, const struct history_answer *a, struct 
                        struct why *why) {
     if (a->count == 0) return missing(s, target, why);
     if (a->count > 1)
-        return why_set(why, ERR_INVALID, "%.*s fits several flows: type more of it", SLICE_FMT(flow_text_of(target)));
+        return why_set(why, ERR_INVALID, "several flows begin with %.*s: type more of the id",
+                       SLICE_FMT(flow_text_of(target)));
     enum err e = tlv_decode(&wire_flow_view_desc, a->found[0].head, TLV_SKIP_UNKNOWN, &s->frame_arena, &ret->view, why);
     ret->parts = ARENA_ARRAY(&s->frame_arena, struct wire_got, a->part_count + 1);
     ret->part_count = a->part_count;
@@ -158,11 +159,13 @@ static enum err find_job(const struct old_flow *f, struct slice target, struct o
         }
     }
     if (fits == 1) return ERR_OK;
-    if (fits == 0) return why_set(why, ERR_NOT_FOUND, "the flow has no job %.*s", SLICE_FMT(name));
+    if (fits == 0)
+        return why_set(why, ERR_NOT_FOUND, "flow %.*s has no job %.*s", SLICE_FMT(flow_text_of(target)),
+                       SLICE_FMT(name));
     if (name.len == 0)
         return why_set(why, ERR_INVALID, "%.*s is a flow of %u jobs: name one of them, like %.*s/NAME",
                        SLICE_FMT(target), fits, SLICE_FMT(target));
-    return why_set(why, ERR_INVALID, "%.*s fits %u jobs: type more of it", SLICE_FMT(name), fits);
+    return why_set(why, ERR_INVALID, "%u jobs begin with %.*s: type more of the name", fits, SLICE_FMT(name));
 }
 
 static void answer_out(struct server *s, struct request *r) {
@@ -209,7 +212,7 @@ static void then_get(struct server *s, struct request *r, struct history_request
         wire_put(&s->out, WIRE_GOT, FRAME_ANSWER | (i + 1 < count ? FRAME_MORE : 0), r->id, &parts[i]);
     }
     if (s->out.full)
-        call_fail(s, r, ERR_LIMIT, "the flow is too large to be shown at once: list its jobs");
+        call_fail(s, r, ERR_LIMIT, "the flow is too large for one answer: list its jobs");
     else
         answer_out(s, r);
 }
@@ -247,7 +250,7 @@ static void then_logs(struct server *s, struct request *r, struct history_reques
     enum err e = decode(s, a, m->job, &f, &why);
     if (e == ERR_OK) e = find_job(&f, m->job, &job, &why);
     if (e == ERR_OK && m->attempt > job.view.attempt)
-        e = why_set(&why, ERR_NOT_FOUND, "the job has had %u attempts", job.view.attempt);
+        e = why_set(&why, ERR_NOT_FOUND, "the job has only %u attempts", job.view.attempt);
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -299,7 +302,8 @@ static void then_jobs(struct server *s, struct request *r, struct history_reques
     (void)w;
     enum err e = decode(s, a, m->flow, &f, &why);
     if (e != ERR_OK || !slice_decimal(m->cursor, &cursor)) {
-        call_fail(s, r, e != ERR_OK ? e : ERR_INVALID, e != ERR_OK ? why.text : "that cursor is none of this server's");
+        call_fail(s, r, e != ERR_OK ? e : ERR_INVALID,
+                  e != ERR_OK ? why.text : "invalid cursor: it does not come from this server");
         return;
     }
     uint32_t most = m->most == 0 || m->most > FLOW_ROW_PART_JOBS ? FLOW_ROW_PART_JOBS : m->most, count = 0;
@@ -337,7 +341,17 @@ static history_request_fn then_of(uint8_t op) {
     }
 }
 
+/* Of a flow that runs, memory knows every job: the history would only say that it has no such flow. */
+static bool is_running(struct server *s, const struct session *n, struct slice flow) {
+    struct flow_view v;
+    struct why ignored;
+    flow_id id;
+    return target_flow(s, n, flow, &id, &ignored) == ERR_OK && view_flow(server_state(s), id, &v) &&
+           v.state == FLOW_RUNNING;
+}
+
 bool history_request_look(struct server *s, struct request *r, struct slice target) {
+    if (is_running(s, r->session, flow_text_of(target))) return false;
     uint64_t first = 0, last = 0, cursor = 0;
     history_request_fn then = then_of(r->op);
     if (s->world.history == NULL || then == NULL) return false;
@@ -370,13 +384,15 @@ enum err history_request_explain(struct server *s, const struct session *n, stru
     if (is_there && is_own && slice_eq(v.tenant, slice_str(n->who.tenant))) return e; /* it is about a job of it */
     /* Whose an old flow was is not known here, so a token of one tenant hears the same of all that it cannot change. */
     if (n->who.tenant[0] != 0)
-        return why_set(why, ERR_NOT_FOUND,
-                       "there is no flow %.*s that can be changed: there never was, or it ended and has left memory",
-                       SLICE_FMT(flow));
+        return why_set(
+            why, ERR_NOT_FOUND,
+            "there is no flow %.*s that can be changed: it never existed, or it has finished and left memory",
+            SLICE_FMT(flow));
     if (is_there || first > view_flow_last(server_state(s))) return e;
-    return why_set(why, ERR_STATE,
-                   "flow %.*s ended and has left memory: it can be looked at, but no longer be changed. Submit it anew",
-                   SLICE_FMT(flow));
+    return why_set(
+        why, ERR_STATE,
+        "flow %.*s has finished and left memory: it can be viewed, but no longer changed; submit it again instead",
+        SLICE_FMT(flow));
 }
 
 const struct server_part history_request_part = {.name = "history_request",

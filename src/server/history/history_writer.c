@@ -56,11 +56,9 @@ static void start_over(struct server *s, const struct history_stats *now) {
     p->seen_lsn = p->put_lsn = now->lsn;
     uint64_t had = view_history_lsn(server_state(s));
     if (now->lsn >= had || now->state == HISTORY_EMPTY) return;
-    server_log(
-        s, SERVER_ERROR, "history",
-        "it ends at record %llu, and flows left memory because it had record %llu: what is missing is made again "
-        "from the archive",
-        (unsigned long long)now->lsn, (unsigned long long)had);
+    server_log(s, SERVER_ERROR, "history",
+               "it ends at record %llu, but should contain record %llu: the missing part is rebuilt from the archive",
+               (unsigned long long)now->lsn, (unsigned long long)had);
     s->world.history->ops->doubt(s->world.history);
     p->has_put = true; /* so that it says where it is, though no flow may end for long */
 }
@@ -70,11 +68,10 @@ enum err history_writer_check(struct server *s, struct why *why) {
     if (s->world.history == NULL) return ERR_OK;
     s->world.history->ops->stats(s->world.history, &now);
     if (now.lsn <= engine_lsn(server_shard(s)->engine)) return ERR_OK;
-    return why_set(
-        why, ERR_CORRUPT,
-        "the journal ends at record %llu, and history/flows.db has seen record %llu: a part of the journal is "
-        "missing. Restore the directory journal; to go on without it, move the directory history away",
-        (unsigned long long)engine_lsn(server_shard(s)->engine), (unsigned long long)now.lsn);
+    return why_set(why, ERR_CORRUPT,
+                   "the journal ends at record %llu, but history/flows.db contains record %llu: part of the journal is "
+                   "missing. Restore the directory journal; to continue without it, move the directory history away",
+                   (unsigned long long)engine_lsn(server_shard(s)->engine), (unsigned long long)now.lsn);
 }
 
 static void note_due(void *ctx, flow_id flow, uint64_t lsn) {
@@ -156,7 +153,7 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
     if (now->state == HISTORY_REBUILDING) {
         if (s->now_ms < p->told_ms + REBUILD_TELL_MS) return;
         p->told_ms = s->now_ms;
-        server_log(s, SERVER_INFO, "history", "being made anew from the archive: at record %llu of %llu",
+        server_log(s, SERVER_INFO, "history", "rebuilding from the archive: record %llu of %llu",
                    (unsigned long long)history_rebuild_at(p->rebuild),
                    (unsigned long long)history_rebuild_upto(p->rebuild));
         return;
@@ -167,7 +164,7 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
     struct journal *reader;
     struct why why;
     if (journal->ops->reader(journal, &reader, &why) != ERR_OK) {
-        server_log(s, SERVER_WARN, "history", "cannot be made anew from the archive: %s", why.text);
+        server_log(s, SERVER_WARN, "history", "cannot be rebuilt from the archive: %s", why.text);
         return;
     }
     history_rebuild_free(p->rebuild);

@@ -91,7 +91,7 @@ HANDLER(req_kv_get) {
     struct store_place place = {.tenant = tenant_of(r->session)};
     enum err e = space_of(s, r, m->flow, &place.flow, &why);
     if (e == ERR_OK && m->members && m->keys.count != 1)
-        e = why_set(&why, ERR_INVALID, "members of which set? Name one");
+        e = why_set(&why, ERR_INVALID, "name the set whose members are to be listed");
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
@@ -121,7 +121,7 @@ HANDLER(req_kv_get) {
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_KV_ITEMS, FRAME_ANSWER, r->id, &got);
     if (s->out.len > (size_t)s->limits->frame_bytes_max)
-        call_refuse(s, r, c, 0, ERR_LIMIT, "that is too much for one answer: ask for fewer keys");
+        call_refuse(s, r, c, 0, ERR_LIMIT, "the answer is too large: ask for fewer keys");
     else
         call_read(s, r, c, buf_slice(&s->out));
 }

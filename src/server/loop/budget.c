@@ -94,7 +94,7 @@ enum err budget_join(struct server *s, struct session *n, struct why *why) {
     uint32_t index = account_of(s, key);
     uint32_t most = s->options.connections_max / CONNECTIONS_PARTS;
     if (has_share(s, n) && account_at(s, index)->connections >= (most > 0 ? most : 1))
-        return why_set(why, ERR_BUSY, "%s has %u connections already, half of connections_max: close some of them",
+        return why_set(why, ERR_BUSY, "%s already has %u connections, half of connections_max: close some of them",
                        n->who.name, account_at(s, index)->connections);
     budget_leave(s, n);
     account_at(s, index)->connections++;
@@ -166,7 +166,7 @@ static void sweep(struct server *s) {
         session_look(s, n);
         if (n->unsent == 0 || n->unsent < before || n->stalled_ms == 0) n->stalled_ms = s->now_ms;
         if (n->unsent > 0 && s->now_ms >= n->stalled_ms + s->limits->http_idle_ms)
-            let_go(s, n, "it takes nothing of what it was sent");
+            let_go(s, n, "it does not read what it is sent");
     }
 }
 
@@ -179,7 +179,7 @@ static void flush(struct shard *h, void *own) {
         if (n == NULL || n->charged == 0) return;
         session_look(s, n);
         if (b->bytes > (uint64_t)s->limits->connection_memory_bytes_max)
-            let_go(s, n, "all together hold connection_memory_bytes_max, and this one the most");
+            let_go(s, n, "all connections together exceed connection_memory_bytes_max, and this one holds the most");
     }
     sweep(s);
 }

@@ -24,7 +24,7 @@ struct call *call_open(struct server *s, const struct request *r, uint32_t part_
     struct shard *h = server_shard(s);
     uint32_t index = h->calls.count < CALLS_MAX ? pool_alloc(&h->calls) : 0;
     if (index == 0) {
-        session_busy(s, r->session, r->id, "too many requests are under way", BUSY_RETRY_MS);
+        session_busy(s, r->session, r->id, "too many requests in progress", BUSY_RETRY_MS);
         return NULL;
     }
     struct call *c = pool_at(&h->calls, index);
@@ -84,7 +84,7 @@ void call_show(struct server *s, const struct request *r, enum wire_op op, const
         wire_put(&s->out, op, FRAME_ANSWER, r->id, message);
     }
     if (s->out.full && !c->is_made)
-        call_refuse(s, r, c, 0, ERR_LIMIT, "that is too much for one answer: ask for less");
+        call_refuse(s, r, c, 0, ERR_LIMIT, "the answer is too large: ask for less");
     else
         call_read(s, r, c, c->is_made ? made : buf_slice(&s->out));
 }

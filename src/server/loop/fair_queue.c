@@ -78,7 +78,7 @@ static bool may_go_on(const struct server *s) {
 static void serve_one(struct server *s, struct session *n, uint32_t lane, const struct lane_entry *e) {
     s->served++;
     if (lane == WIRE_LANE_SECOND && e->request != 0 && budget_is_over(s, n))
-        session_busy(s, n, e->request, "the answers to you that nobody reads fill your share of memory", 1000);
+        session_busy(s, n, e->request, "unread answers fill the memory share of this connection", 1000);
     else
         request_serve(s, e);
 }

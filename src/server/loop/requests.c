@@ -34,13 +34,13 @@ static bool runs_the_place(const struct session *n) {
 
 static enum err is_for_all(const struct session *n, struct why *why) {
     if (n->who.tenant[0] == 0) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "that concerns all tenants, and this token is for tenant %s only",
+    return why_set(why, ERR_FORBIDDEN, "this concerns all tenants, and the token is limited to tenant %s",
                    n->who.tenant);
 }
 
 static enum err is_of_tenant(const struct session *n, struct slice tenant, struct why *why) {
     if (n->who.tenant[0] == 0 || slice_eq(tenant, slice_str(n->who.tenant))) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "this token is for tenant %s only", n->who.tenant);
+    return why_set(why, ERR_FORBIDDEN, "this token is limited to tenant %s", n->who.tenant);
 }
 
 static enum err names_nothing(struct server *s, const struct session *n, const void *message, struct why *why) {
@@ -57,7 +57,7 @@ static enum err names_list(struct server *s, const struct session *n, const void
     const struct wire_list *m = message;
     (void)s;
     if (!job_token_is_confined(n) || m->what == WIRE_LIST_JOBS) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "a job may list the jobs of its own flow, nothing else: its token may not read");
+    return why_set(why, ERR_FORBIDDEN, "a job's token is not allowed to list anything but the jobs of its own flow");
 }
 
 static bool has_role(const struct caller *who, struct slice role) {
@@ -83,7 +83,7 @@ static enum err names_question(struct server *s, const struct session *n, const 
     if (!found || is_of_tenant(n, flow.tenant, why) != ERR_OK)
         return why_set(why, ERR_NOT_FOUND, "there is no open question %llu", (unsigned long long)id.v);
     if (q.gate != GATE_APPROVAL && q.gate != GATE_EXTERNAL)
-        return why_set(why, ERR_FORBIDDEN, "question %llu is answered by the server, not by a verdict",
+        return why_set(why, ERR_FORBIDDEN, "question %llu is answered by the server itself; it takes no verdict",
                        (unsigned long long)id.v);
     if (!has_role(&n->who, q.role))
         return why_set(why, ERR_FORBIDDEN, "this question is for the role %.*s", SLICE_FMT(q.role));
@@ -103,7 +103,8 @@ static enum err names_worker(struct server *s, const struct session *n, const vo
     if (is_itself && is_replaced(s, n))
         return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
     if (is_itself) return ERR_OK;
-    if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "a worker may drain itself, an operator any of them");
+    if (!runs_the_place(n))
+        return why_set(why, ERR_FORBIDDEN, "a worker can drain only itself; draining others needs the role operator");
     return target_worker(s, n, m->worker, &ignored, why);
 }
 
@@ -111,7 +112,7 @@ static enum err names_paused(struct server *s, const struct session *n, const vo
     const struct wire_pause *m = message;
     (void)s;
     if (m->scope == WIRE_SCOPE_FLOW) return ERR_OK;
-    if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "pools and tenants are paused by operators");
+    if (!runs_the_place(n)) return why_set(why, ERR_FORBIDDEN, "only an operator can pause a pool or a tenant");
     return m->scope == WIRE_SCOPE_TENANT ? is_of_tenant(n, m->name, why) : is_for_all(n, why);
 }
 
@@ -131,7 +132,8 @@ static enum err names_external(struct server *s, const struct session *n, const 
     const struct wire_complete *m = message;
     (void)s;
     if (m->token.len > 0 || role_may(n->who.roles, WIRE_CANCEL)) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "%s may not complete: the role for it is missing, and there is no token",
+    return why_set(why, ERR_FORBIDDEN,
+                   "%s is not allowed to complete: its token lacks the role, and no callback token was given",
                    n->who.name);
 }
 
@@ -139,7 +141,7 @@ static enum err names_demand(struct server *s, const struct session *n, const vo
     const struct wire_demand_watch *m = message;
     (void)s;
     if (n->who.roles != ROLE_BIT(ROLE_WORKER) || m->kind.slots != 0) return ERR_OK;
-    return why_set(why, ERR_FORBIDDEN, "a worker's token shows demand for a kind of worker only: say which");
+    return why_set(why, ERR_FORBIDDEN, "a worker's token sees the demand for one kind of worker only: name it");
 }
 
 /* Those without a rule of their own here are found by who serves them, in a way that finds nothing of others. */
@@ -162,9 +164,10 @@ enum err request_may(const struct server *s, const struct session *n, uint8_t op
     if (n->who.expires_ms != 0 && n->who.expires_ms <= engine_now(server_shard(s)->engine).ms)
         return why_set(why, ERR_UNAUTHENTICATED, "the token has expired: ask for a new one");
     if (!(n->who.roles & (row->roles | ROLE_BIT(ROLE_ADMIN))))
-        return why_set(why, ERR_FORBIDDEN, "%s may not %s: the role for it is missing", n->who.name, wire_word(opcode));
+        return why_set(why, ERR_FORBIDDEN, "%s is not allowed to %s: its token lacks the role", n->who.name,
+                       wire_word(opcode));
     if ((row->flags & REQUEST_NEEDS_ATTACH) && n->attach == ATTACH_NONE)
-        return why_set(why, ERR_STATE, "%s before attach: say which worker this is", wire_word(opcode));
+        return why_set(why, ERR_STATE, "%s came before ATTACH: attach the worker first", wire_word(opcode));
     if ((row->flags & REQUEST_NEEDS_ATTACH) && is_replaced(s, n))
         return why_set(why, ERR_STALE, "another incarnation of this worker has attached");
     return ERR_OK;
@@ -174,7 +177,7 @@ enum err request_check(struct server *s, const struct session *n, uint8_t opcode
                        struct why *why) {
     enum err e = request_may(s, n, opcode, why);
     if (e == ERR_OK && n->job.job.flow.v != 0 && !job_token_is_open(s, &n->job))
-        e = why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token is of is over");
+        e = why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token belongs to has ended");
     if (e == ERR_OK && message != NULL) e = names_checks[row_of(n, opcode)->names](s, n, message, why);
     return e;
 }
@@ -239,7 +242,7 @@ HANDLER(request_ping) {
 }
 
 HANDLER(request_hello) {
-    session_error(s, r->session, r->id, ERR_STATE, "hello was said already");
+    session_error(s, r->session, r->id, ERR_STATE, "HELLO was already sent on this connection");
 }
 
 HANDLER(request_nothing) {

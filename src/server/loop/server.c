@@ -91,7 +91,7 @@ const char *server_unready(struct server *s) {
     if (s->draining) return "stopping";
     if (h->append.state == APPEND_FULL) return "the journal has no room";
     bool takes = engine_takes_work(h->engine, shard_room(h));
-    return takes ? NULL : "the disk has no room for new work beside what was accepted: free some space";
+    return takes ? NULL : "the disk is too full to accept new work: free some space";
 }
 
 /* ---- passes ---- */

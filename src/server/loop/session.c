@@ -207,15 +207,15 @@ void session_enqueue(struct server *s, struct session *n, uint8_t op, uint32_t r
     char text[80];
     if (info == NULL || info->sender == WIRE_FROM_SERVER) {
         if (info == NULL)
-            snprintf(text, sizeof text, "opcode %u is not known", op);
+            snprintf(text, sizeof text, "unknown opcode %u", op);
         else
-            snprintf(text, sizeof text, "%s is for a server to say", info->word);
+            snprintf(text, sizeof text, "%s is a message of the server; a client cannot send it", info->word);
         session_error(s, n, request, info ? ERR_INVALID : ERR_UNSUPPORTED, text);
         return;
     }
     /* Whatever answers carries the id of the request: what has none is refused before anyone looks at it. */
     if (info->answer != 0 && request == 0) {
-        snprintf(text, sizeof text, "%s needs a request id that is not 0: it is answered", info->word);
+        snprintf(text, sizeof text, "%s needs a request id other than 0", info->word);
         session_refuse(s, n, 0, ERR_INVALID, text);
         return;
     }
@@ -287,8 +287,9 @@ void session_came(struct server *s, conn_id conn) {
     size_t part = n->in.len;
     if (n->dialect != NULL && n->dialect->part_bytes != NULL) part += n->dialect->part_bytes(n);
     if (part > PART_BYTES && budget_is_over(s, n))
-        session_refuse(s, n, 0, ERR_BUSY,
-                       "what you have sent and not read fills your share of memory: come again later");
+        session_refuse(
+            s, n, 0, ERR_BUSY,
+            "unanswered requests and unread answers fill the memory share of this connection: try again later");
 }
 
 /* Until the dialect is known, which takes a few bytes, they are kept. */
@@ -325,7 +326,7 @@ static void unauthenticated_limit(struct server *s) {
     s->unauthenticated.count = kept;
     if (kept < (uint64_t)s->limits->strangers_max) return;
     struct session *oldest = session_of(s, *(conn_id *)vec_at(&s->unauthenticated, 0));
-    session_refuse(s, oldest, 0, ERR_BUSY, "too many connections have not said who they are (strangers_max)");
+    session_refuse(s, oldest, 0, ERR_BUSY, "too many unauthenticated connections (strangers_max)");
 }
 
 struct session *session_open(struct server *s, conn_id conn, const struct net_peer *peer,
@@ -405,7 +406,7 @@ static void flush(struct shard *h, void *own) {
         if (n == NULL || n->state != SESSION_NEW) continue;
         int64_t until = n->opened_ms + s->limits->hello_ms;
         if (until <= s->now_ms) {
-            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no hello came in time");
+            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "no HELLO arrived in time");
             continue;
         }
         if (until < x->next_ms) x->next_ms = until;

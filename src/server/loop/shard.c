@@ -221,10 +221,11 @@ int64_t shard_clock_apart(struct shard *h) {
 const char *shard_clock_note(struct shard *h) {
     int64_t apart_ms = shard_clock_apart(h), size_ms = apart_ms < 0 ? -apart_ms : apart_ms;
     if (size_ms <= BATCH_CLOCK_APART_MS) return NULL;
-    snprintf(h->clock_note, sizeof h->clock_note,
-             "this machine's clock is %lld s %s the journal's clock: when it has been so for a minute, the journal's "
-             "clock is set to it; check the time of this machine",
-             (long long)size_ms / 1000, apart_ms < 0 ? "behind" : "ahead of");
+    snprintf(
+        h->clock_note, sizeof h->clock_note,
+        "this machine's clock is %lld s %s the journal's clock; if that lasts for a minute, the journal adopts the "
+        "machine's time: check the clock of this machine",
+        (long long)size_ms / 1000, apart_ms < 0 ? "behind" : "ahead of");
     return h->clock_note;
 }
 
@@ -240,8 +241,8 @@ static void tell_step(struct shard *h, int64_t step_ms) {
     const char *which = step_ms < 0 ? "ahead of" : "behind";
     long long seconds = (long long)(step_ms < 0 ? -step_ms : step_ms) / 1000;
     server_log(h->server, SERVER_WARN, "clock",
-               "the journal's clock was %lld s %s the machine's clock and is set right; flows noted meanwhile in the "
-               "history keep their times",
+               "the journal's clock was %lld s %s the machine's clock and has been corrected; flows recorded in the "
+               "meantime keep their times",
                seconds, which);
     h->clock_steps++;
 }
@@ -253,7 +254,7 @@ static void inputs(struct shard *h, struct inputs *ret) {
     bool stood_still = s->now_ms != 0 && mono.ms - s->now_ms > s->limits->lease_ms / STILL_PART;
     if (stood_still)
         server_log(s, SERVER_WARN, "stood_still",
-                   "this process did not run for %lld ms: every worker has a full lease again",
+                   "this process was suspended for %lld ms: every worker gets a full lease again",
                    (long long)(mono.ms - s->now_ms));
     s->now_ms = mono.ms;
     h->stood_still = stood_still;

@@ -34,13 +34,13 @@ HANDLER(req_schedule_set) {
     int64_t first;
     enum err e = ERR_OK;
     if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
-        e = why_set(&why, ERR_FORBIDDEN, "a job cannot set schedules: use a token of a submitter");
+        e = why_set(&why, ERR_FORBIDDEN, "a job's token cannot set schedules: use the token of a submitter");
     if (e == ERR_OK) e = schedule_slots_read(s, m->expression, r->arena, &recur, &zone, &why);
     if (e == ERR_OK && !recur_next(&recur, zone, engine_now(server_shard(s)->engine).ms, &first))
-        e = why_set(&why, ERR_INVALID, "`%.*s` is over: no slot follows", SLICE_FMT(m->expression));
+        e = why_set(&why, ERR_INVALID, "`%.*s` has no slot left", SLICE_FMT(m->expression));
     if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
     if (e == ERR_OK && flow.as.submit.key.len > 0)
-        e = why_set(&why, ERR_INVALID, "a flow that is made again and again cannot have an idempotency key");
+        e = why_set(&why, ERR_INVALID, "a scheduled flow cannot have an idempotency key");
     const struct cmd_submit *made = &flow.as.submit;
     cmd.as.schedule = (struct cmd_schedule){.name = m->name,
                                             .expression = m->expression,
@@ -66,13 +66,13 @@ static enum err past_slots(struct server *s, struct request *r, const struct wir
     if (!view_schedule(server_state(s), tenant_of(r), m->name, &v))
         return why_set(why, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(m->name));
     if (m->since_ms <= 0 || m->until_ms <= m->since_ms)
-        return why_set(why, ERR_INVALID, "a backfill needs a time since when and a later one until when");
+        return why_set(why, ERR_INVALID, "a backfill needs `since` and a later `until`");
     enum err e = schedule_slots_read(s, v.expression, r->arena, &recur, &zone, why);
     if (e != ERR_OK) return e;
     int64_t *slots = ARENA_ARRAY(r->arena, int64_t, most);
     for (int64_t at = m->since_ms - 1; recur_next(&recur, zone, at, &at) && at < m->until_ms;) {
         if (ret->slot_count == most)
-            return why_set(why, ERR_LIMIT, "more than %u slots lie in that range (schedule_waiting_max)", most);
+            return why_set(why, ERR_LIMIT, "the range contains more than %u slots (schedule_waiting_max)", most);
         slots[ret->slot_count++] = at;
     }
     ret->slots = slots;
@@ -154,7 +154,7 @@ HANDLER(req_schedule_ls) {
     struct schedule_page p = {.s = s, .r = r, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];
     if (!slice_decimal(m->cursor, &p.after)) {
-        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
+        call_fail(s, r, ERR_INVALID, "invalid cursor: it does not come from this server");
         return;
     }
     arena_reset(&s->frame_arena);

@@ -33,7 +33,7 @@ enum err schedule_slots_read(struct server *s, struct slice expression, struct a
     enum err e = recur_read(expression, ret, why);
     *ret_zone = zone_utc;
     if (e != ERR_OK || ret->zone.len == 0) return e;
-    if (s->world.zones == NULL) return why_set(why, ERR_UNSUPPORTED, "no time zones are known here");
+    if (s->world.zones == NULL) return why_set(why, ERR_UNSUPPORTED, "this server has no time zone data");
     snprintf(name, sizeof name, "%.*s", SLICE_FMT(ret->zone));
     buf_init(&file, ZONE_FILE_BYTES_MAX);
     e = s->world.zones->read(s->world.zones, name, &file, why);

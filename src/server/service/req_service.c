@@ -49,8 +49,8 @@ static void show_trouble(struct server *s, const struct service_view *v, const s
         return;
     w->code = slice_str(block_word(why.block));
     w->text = v->note.len > 0              ? v->note
-              : why.block == BLOCK_HEALTH  ? SLICE("it runs, and was not seen healthy yet")
-              : why.block == BLOCK_STOPPED ? SLICE("someone asked it to stop")
+              : why.block == BLOCK_HEALTH  ? SLICE("running, but not healthy yet")
+              : why.block == BLOCK_STOPPED ? SLICE("stopped by request")
                                            : slice_str(block_text(why.block));
     if (job == NULL || why.block != BLOCK_TIME || job->attempt == 0) return;
     server_view_job(s, job, false, &shown);
@@ -91,7 +91,7 @@ HANDLER(req_service_ls) {
     struct service_page p = {.s = s, .n = r->session, .most = m->most == 0 || m->most > PAGE_MAX ? PAGE_MAX : m->most};
     char cursor[24];
     if (!slice_decimal(m->cursor, &p.skip)) {
-        call_fail(s, r, ERR_INVALID, "that cursor is none of this server's");
+        call_fail(s, r, ERR_INVALID, "invalid cursor: it does not come from this server");
         return;
     }
     arena_reset(&s->frame_arena);

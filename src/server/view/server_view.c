@@ -13,10 +13,10 @@ static const char *const gate_texts[GATE_COUNT] = {
     [GATE_CONDITION] = "its `when` is about to be evaluated",
     [GATE_EXPANSION] = "its `foreach` is about to be evaluated, or waits for room for its items",
     [GATE_RENDER] = "its templates are about to be filled in",
-    [GATE_POLICY] = "a policy has to allow it, and none is asked by this server yet",
-    [GATE_APPROVAL] = "a person has to approve it",
-    [GATE_EXTERNAL] = "it waits for a word from outside",
-    [GATE_OUTPUT] = "its output has to be judged, and nobody is asked by this server yet",
+    [GATE_POLICY] = "a policy must allow it, but this server asks none yet",
+    [GATE_APPROVAL] = "waiting for approval",
+    [GATE_EXTERNAL] = "waiting for completion from outside",
+    [GATE_OUTPUT] = "its output must be checked, but this server has no checker yet",
     [GATE_SERVICE] = "the service that it deploys is not healthy yet",
 };
 
@@ -84,21 +84,21 @@ void server_view_external(struct server *s, const struct job_view *job, const st
 }
 
 static const char *const cause_texts[JOB_CAUSE_COUNT] = {
-    [CAUSE_LOST] = "its worker is gone",
+    [CAUSE_LOST] = "its worker was lost",
     [CAUSE_UPSTREAM] = "a job that it needs did not succeed",
     [CAUSE_NO_WORKER] = "no worker took it in time",
     [CAUSE_REJECTED] = "its worker could not start it",
     [CAUSE_DISPATCH] = "its worker did not start it in time",
-    [CAUSE_RUN_TIMEOUT] = "it ran for longer than it may",
+    [CAUSE_RUN_TIMEOUT] = "it ran longer than its timeout",
     [CAUSE_DEADLINE] = "its deadline has passed",
-    [CAUSE_VERDICT] = "the answer to its question was no",
-    [CAUSE_NO_VERDICT] = "nobody answered its question in time",
-    [CAUSE_REQUEST] = "someone asked for it",
-    [CAUSE_SAGA] = "its flow failed and was undone",
+    [CAUSE_VERDICT] = "it was rejected",
+    [CAUSE_NO_VERDICT] = "it was not approved in time",
+    [CAUSE_REQUEST] = "cancelled by request",
+    [CAUSE_SAGA] = "its flow failed and was compensated",
     [CAUSE_UNHEALTHY] = "the service that it deploys did not become healthy in time (`reeve logs` of the job shows "
                         "the output of the service)",
-    [CAUSE_REPLACED] = "a later deployment of the same service came first",
-    [CAUSE_CHILDREN] = "more of its children ended badly than it allows",
+    [CAUSE_REPLACED] = "a later deployment of the same service replaced it",
+    [CAUSE_CHILDREN] = "more of its items failed than it allows",
 };
 
 struct slice server_view_end(struct server *s, const struct wire_job_view *v) {

@@ -51,7 +51,7 @@ bool target_numbers(struct server *s, struct slice text, uint64_t *ret_first, ui
 }
 
 enum err target_flow(struct server *s, const struct session *n, struct slice text, flow_id *ret, struct why *why) {
-    if (text.len == 0) return why_set(why, ERR_INVALID, "a flow is named by its id, like f13 or f3k9a");
+    if (text.len == 0) return why_set(why, ERR_INVALID, "expected the id of a flow, like f13 or f3k9a");
     if (exact_flow(s, n, text, ret)) return ERR_OK;
     uint64_t first = 1, last = 0;
     flow_id found = {0};
@@ -62,10 +62,10 @@ enum err target_flow(struct server *s, const struct session *n, struct slice tex
         for (uint64_t id = first; id <= last; id++) {
             struct flow_view v;
             if (++looked > SCAN_MAX)
-                return why_set(why, ERR_INVALID, "%.*s fits many flows: type more of it", SLICE_FMT(text));
+                return why_set(why, ERR_INVALID, "many flows begin with %.*s: type more of the id", SLICE_FMT(text));
             if (!view_flow(server_state(s), (flow_id){id}, &v) || !is_visible(n, &v)) continue;
             if (found.v != 0)
-                return why_set(why, ERR_INVALID, "%.*s fits several flows: type more of it", SLICE_FMT(text));
+                return why_set(why, ERR_INVALID, "several flows begin with %.*s: type more of the id", SLICE_FMT(text));
             found.v = id;
         }
     }
@@ -86,7 +86,7 @@ static void note_beginning(void *ctx, const struct job_view *job) {
     if (b->count++ == 0) b->found = job->ref;
 }
 
-static enum err job_in(struct server *s, flow_id flow, struct slice name, struct job_ref *ret,
+static enum err job_in(struct server *s, flow_id flow, struct slice flow_text, struct slice name, struct job_ref *ret,
                        struct job_view *ret_seen, struct why *why) {
     struct beginning b = {.text = name};
     if (name.len == 0) return why_set(why, ERR_INVALID, "the name of a job is missing after the slash");
@@ -96,8 +96,10 @@ static enum err job_in(struct server *s, flow_id flow, struct slice name, struct
     }
     ret_seen->ref = (struct job_ref){0};
     view_each_job(server_state(s), flow, note_beginning, &b);
-    if (b.count == 0) return why_set(why, ERR_NOT_FOUND, "the flow has no job %.*s", SLICE_FMT(name));
-    if (b.count > 1) return why_set(why, ERR_INVALID, "%.*s fits %u jobs: type more of it", SLICE_FMT(name), b.count);
+    if (b.count == 0)
+        return why_set(why, ERR_NOT_FOUND, "flow %.*s has no job %.*s", SLICE_FMT(flow_text), SLICE_FMT(name));
+    if (b.count > 1)
+        return why_set(why, ERR_INVALID, "%u jobs begin with %.*s: type more of the name", b.count, SLICE_FMT(name));
     *ret = b.found;
     return ERR_OK;
 }
@@ -128,7 +130,8 @@ enum err target_look(struct server *s, const struct session *n, struct slice tex
     enum err e = target_flow(s, n, slice_of(text.ptr, flow_len), &t.job.flow, why);
     if (e == ERR_OK && slash != NULL) {
         t.whole = false;
-        e = job_in(s, t.job.flow, slice_of(slash + 1, text.len - flow_len - 1), &t.job, ret_seen, why);
+        e = job_in(s, t.job.flow, slice_of(text.ptr, flow_len), slice_of(slash + 1, text.len - flow_len - 1), &t.job,
+                   ret_seen, why);
     }
     struct service_view service;
     if (e == ERR_NOT_FOUND && slash == NULL && target_service(s, n, text, &service) && service.runner.flow.v != 0) {

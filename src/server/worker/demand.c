@@ -159,7 +159,7 @@ HANDLER(demand_watch) {
     const struct wire_demand_watch *m = r->message;
     struct why why = {{0}};
     if (demands_of(s)->watchers.count >= WATCHERS_MAX) {
-        session_busy(s, r->session, r->id, "too many watch the demand", 1000);
+        session_busy(s, r->session, r->id, "too many clients watch the demand", 1000);
         return;
     }
     struct watcher *w = watcher_new(s, r, &why);

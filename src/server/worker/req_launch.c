@@ -57,8 +57,9 @@ static enum err what_of(const struct server *s, const struct wire_worker_start *
     const struct wire_pair *labels = m->labels.at;
     *ret = (struct server_launch){.slots = m->slots == 0 ? SLOTS_STANDARD : m->slots, .label_count = m->labels.count};
     if (s->world.launch == NULL || s->world.background == NULL)
-        return why_set(why, ERR_FORBIDDEN,
-                       "this server starts no workers: start it with --may-start-workers yes, or by reeve up");
+        return why_set(
+            why, ERR_FORBIDDEN,
+            "this server is not allowed to start workers: start it with --may-start-workers yes, or by `reeve up`");
     if (ret->slots > (uint64_t)s->limits->worker_slots_max)
         return why_set(why, ERR_LIMIT, "a worker has at most %lld slots (worker_slots_max)",
                        (long long)s->limits->worker_slots_max);
@@ -92,7 +93,7 @@ HANDLER(req_launch) {
         return;
     }
     arena_fini(&birth);
-    session_busy(s, r->session, r->id, "others are being started", BUSY_RETRY_MS);
+    session_busy(s, r->session, r->id, "another worker is being started: try again", BUSY_RETRY_MS);
 }
 
 static void fini(struct shard *h, void *own) {

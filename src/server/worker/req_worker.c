@@ -87,15 +87,14 @@ static enum err check_certified(const struct server *s, const struct session *n,
     if (len == 0 && s->options.certified >= SERVER_CERTIFIED_WORKERS && !n->is_local)
         return why_set(
             why, ERR_UNAUTHENTICATED,
-            "workers have to show a certificate here: make one with `reeve cert worker NAME` and give it with "
+            "this server requires a certificate of workers: make one with `reeve cert worker NAME` and pass it with "
             "--tls-cert");
     if (len == 0 || (worker.len == len + 7 && memcmp(worker.ptr, name, len) == 0 && worker.ptr[len] == '-'))
         return ERR_OK;
     return why_set(
         why, ERR_FORBIDDEN,
-        "the certificate is for worker %s, and this one calls itself %.*s: give it --name %s and a --data of "
-        "its own",
-        name, SLICE_FMT(worker), name);
+        "the certificate is for worker %s, but this worker is %.*s: start it with --name %s and its own --data", name,
+        SLICE_FMT(worker), name);
 }
 
 HANDLER(req_attach) {
@@ -109,11 +108,11 @@ HANDLER(req_attach) {
         return;
     }
     if (n->attach != ATTACH_NONE) {
-        session_error(s, n, r->id, ERR_STATE, "this connection is attached already");
+        session_error(s, n, r->id, ERR_STATE, "this connection is already attached");
         return;
     }
     if (m->epoch_seen > server_shard(s)->epoch) {
-        session_error(s, n, r->id, ERR_FENCED, "the worker has seen a later server than this one");
+        session_error(s, n, r->id, ERR_FENCED, "the worker has already talked to a newer server than this one");
         return;
     }
     const struct wire_held *held = m->held.at;
@@ -233,7 +232,8 @@ static enum err logs_ticket(struct server *s, struct session *n, const struct wi
         if (log.end < ends[i].log_bytes) {
             transfer_log_mark(n, &key, &log);
             transfer_log_ack(s, n);
-            return why_set(why, ERR_CONFLICT, "of the log only %llu bytes of %llu came: send the rest, then done again",
+            return why_set(why, ERR_CONFLICT,
+                           "log incomplete: received %llu of %llu bytes; send the rest, then repeat DONE",
                            (unsigned long long)log.end, (unsigned long long)ends[i].log_bytes);
         }
         if (!log.synced && log.ticket > ticket) ticket = log.ticket;
@@ -264,7 +264,7 @@ static void take_leavings(struct server *s, struct request *r, const struct wire
     a->artifacts.count = 0;
     a->result_hash = (struct slice){0};
     if (a->outcome == OUTCOME_OK) a->outcome = OUTCOME_EXIT;
-    a->reason = SLICE("what it left is no longer stored: its end came too late");
+    a->reason = SLICE("its artifacts or outputs are no longer stored: DONE came too late");
 }
 
 static void record_ends(struct server *s, struct request *r, const struct wire_done *m) {
@@ -302,7 +302,7 @@ HANDLER(req_done) {
     struct why why = {{0}};
     uint64_t ticket = 0;
     if (m->ends.count == 0) {
-        session_error(s, r->session, r->id, ERR_INVALID, "done without an end");
+        session_error(s, r->session, r->id, ERR_INVALID, "DONE without an outcome");
         return;
     }
     enum err e = logs_ticket(s, r->session, m, &ticket, &why);

@@ -41,7 +41,7 @@ spec("a worker is started from the browser; a name that is taken is refused in t
   assert.equal(found.slots, 2);
   assert.equal(found.attached, true);
   await start();
-  await dialog.getByRole("alert").getByText("was started before").waitFor();
+  await dialog.getByRole("alert").getByText("was already started").waitFor();
 });
 
 spec("a service is restarted, stopped, started and removed", async ({ reeve, open }) => {

@@ -48,8 +48,8 @@ class Place:
 
     def complaint(self) -> NoServer:
         if self.server:
-            return NoServer("nobody answers at %s: is the server running there?" % self.server)
-        return NoServer("no server runs on %s: start one with `reeve up`, or say where it is with REEVE_SERVER" % self.data)
+            return NoServer("cannot connect to %s: is the server running there?" % self.server)
+        return NoServer("no server is running on %s: start one with `reeve up`, or name another with REEVE_SERVER" % self.data)
 
 
 def find(server: Optional[str] = None, token: Optional[str] = None, tenant: str = "", data: Optional[str] = None,

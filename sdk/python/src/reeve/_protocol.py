@@ -46,7 +46,7 @@ class Reader:
         while len(buffer) - at >= 16:
             version, op, flags, _, request, _, length = _HEADER.unpack_from(buffer, at)
             if version != VERSION or length > _BODY_BYTES_MAX:
-                raise errors.Unsupported("what answers there is no reeve server", "unsupported")
+                raise errors.Unsupported("the peer is not a reeve server", "unsupported")
             if len(buffer) - at - 16 < length:
                 break
             body = bytes(buffer[at + 16:at + 16 + length])
