@@ -62,27 +62,34 @@ bool reason_hear(struct cli *c, struct reason *r, const struct client_frame *f) 
 
 /* ---- at the end ---- */
 
+/* One write of the job may end inside a line. */
+static void print_piece(struct slice rest, bool *at_start) {
+    while (rest.len > 0) {
+        const uint8_t *end = memchr(rest.ptr, '\n', rest.len);
+        size_t len = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
+        if (*at_start) fputs("    ", stderr);
+        out_clean(stderr, slice_of(rest.ptr, len));
+        if (end != NULL) fputc('\n', stderr);
+        *at_start = end != NULL;
+        len += end != NULL;
+        rest = slice_of(rest.ptr + len, rest.len - len);
+    }
+}
+
 static void last_lines(struct cli *c, struct slice job) {
     struct client_frame f;
+    bool at_start = true;
     struct why ignored;
     struct wire_logs m = {.job = job, .tail_bytes = TAIL_BYTES};
     enum err e = client_ask(&c->client, WIRE_LOGS, &m, &f, &ignored);
     while (e == ERR_OK && f.op == WIRE_LOG_DATA) {
         const struct wire_log_data *d = f.message;
         const struct wire_log_piece *pieces = d->pieces.at;
-        for (uint32_t i = 0; i < d->pieces.count; i++) {
-            struct slice rest = pieces[i].data;
-            while (rest.len > 0) {
-                const uint8_t *end = memchr(rest.ptr, '\n', rest.len);
-                size_t len = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
-                fputs("    ", stderr), out_clean(stderr, slice_of(rest.ptr, len)), fputc('\n', stderr);
-                len += end != NULL;
-                rest = slice_of(rest.ptr + len, rest.len - len);
-            }
-        }
-        if (!(f.flags & FRAME_MORE)) return;
+        for (uint32_t i = 0; i < d->pieces.count; i++) print_piece(pieces[i].data, &at_start);
+        if (!(f.flags & FRAME_MORE)) break;
         e = client_answer(&c->client, f.request, &f, &ignored);
     }
+    if (!at_start) fputc('\n', stderr);
 }
 
 static void show_failure(struct cli *c, const struct wire_job_view *v) {

@@ -53,10 +53,10 @@
     X(log_level,          WORD("debug", "info", "warn", "error"), "info",            "least severity of logged messages: debug, info, warn or error") \
     X(log_format,         WORD("text", "json"),                   "text",            "format of the log: text or json") \
     X(shard,              NUMBER(0, UINT32_MAX),                  "0",               "shard number of this server") \
+    X(journal,            WORD("file"),                           "file",            "engine of the journal: file (in the data directory)") \
     X(archive_days,       NUMBER(0, 36500),                       "30",              "days for which trimmed journal segments are kept in the archive") \
     X(history_days,       NUMBER(0, 36500),                       "365",             "days for which finished flows are kept in the history; 0 = for ever") \
     X(history_bytes,      NUMBER(0, INT64_MAX),                   "10737418240",     "approximate size limit of the history; 0 = no limit") \
-    X(journal,            WORD("file"),                           "file",            "engine of the journal: file (in the data directory)") \
     X(segment_bytes,      NUMBER(0, SEGMENT_BYTES_MAX),           "0",               "size of a journal segment, at least one batch; 0 = the default") \
     X(compact_bytes,      NUMBER(0, INT64_MAX),                   "268435456",       "bytes appended to the journal between two compactions; 0 = never") \
     X(connections_max,    NUMBER(1, 100000),                      "10000",           "most connections at a time; a principal other than a worker may use half of them, and some are reserved for the Unix socket")

@@ -102,7 +102,8 @@ bool request_decode(struct server *s, const struct lane_entry *e, struct request
 /* Its message as a body of a frame, for who goes on with it later: the memory of a request ends with it. */
 struct bytes *request_bytes(const struct request *r);
 
-/* What serves an opcode: a row of REQUEST_TABLE (request_table.h) names it, and it is declared there and nowhere else. */
+/* What serves an opcode: a row of REQUEST_TABLE (request_table.h) names it, and it is declared there and nowhere
+ * else. */
 #define HANDLER(name)                               \
     void name(struct server *s, struct request *r); \
     void name(struct server *s, struct request *r)
