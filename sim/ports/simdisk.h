@@ -98,6 +98,7 @@ uint64_t simdisk_used(const struct simdisk *s);
 
 /* Simulated milliseconds spent in slow calls since the last question: the owner advances its clock by them. */
 uint64_t simdisk_slow_ms_take(struct simdisk *s);
+bool simdisk_is_dark(const struct simdisk *s); /* its power went off in a call, and is not back */
 
 /* ---- crash ----------------------------------------------------------------------------------------------------- */
 

@@ -27,6 +27,10 @@ uint64_t simdisk_calls(const struct simdisk *s, enum simdisk_op op) {
     return s->calls[op];
 }
 
+bool simdisk_is_dark(const struct simdisk *s) {
+    return s->dark;
+}
+
 void simdisk_budget_set(struct simdisk *s, uint64_t bytes) {
     s->budget_bytes = bytes;
 }

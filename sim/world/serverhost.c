@@ -110,6 +110,11 @@ static void after(struct serverhost *h) {
         serverhost_crash(h, h->doom);
         return;
     }
+    /* A journal in files would have met it, and stopped the server. */
+    if (h->ram != NULL && simdisk_is_dark(h->disk)) {
+        serverhost_crash(h, CRASH_POWER);
+        return;
+    }
     enum err failed = server_failed(h->server, &why);
     if (failed != ERR_OK) {
         WORLD_NOTE(h->w, 78, failed, 0, "server: stops itself: %s: %s", err_word(failed), why.text);

@@ -44,7 +44,7 @@ def copy_tree(tree):
     """All that the build is configured from."""
     for name in os.listdir(ROOT):
         source, to = os.path.join(ROOT, name), os.path.join(tree, name)
-        if name in ("build", ".git"):
+        if name in ("build", ".git", ".reeve"):  # `make up` may run here
             continue
         if os.path.isdir(source):
             shutil.copytree(source, to, symlinks=True, ignore=shutil.ignore_patterns("node_modules", "dist", "__pycache__"))

@@ -436,7 +436,7 @@ static void connections_have_their_shares(void **state) {
     join_native(16);
     assert_true(wireclient_dial(&own, server.address));
     const char *why = wireclient_refused(&own, WIRE_HELLO, &hello, ERR_BUSY);
-    assert_non_null(strstr(why, "eve has 16 connections already"));
+    assert_non_null(strstr(why, "eve already has 16 connections"));
     wireclient_close(&own);
     wireclient_open(&bobs, server.address, bob, WIRE_PEER_CLIENT);
     for (uint32_t i = 0; i < 20; i++) assert_true(wireclient_dial(&unauthenticated[i], server.address));

@@ -200,7 +200,7 @@ static void a_full_disk_is_said_and_waited_out(void **state) {
     for (uint32_t i = 0; e == ERR_OK && i < ACKED_MAX - 100; i++) e = submit("nobody-there", "true", says);
     printf("# a submit, after %u: %s\n", flow_count, says);
     assert_int_not_equal(e, ERR_OK);
-    assert_non_null(strstr(says, "room"));
+    assert_non_null(strstr(says, "too full"));
     struct webclient web = {0};
     struct webgot ready = webclient_once(&web, server.address, "GET /readyz HTTP/1.0\r\n\r\n", 503);
     if (strstr(ready.body, "too full to accept new work") == NULL) fail_msg("%s", ready.body);

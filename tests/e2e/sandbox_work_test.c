@@ -404,7 +404,7 @@ static void every_job_has_a_uid_of_its_own_if_said(void **state) {
     snprintf(dir, sizeof dir, "%s/closed", outside);
     shell("mkdir -m 700 %s && ! %s worker --server unix:%s/no --data %s/w --job-uids 40001-40003 2>%s/said", dir,
           realserver_binary(), outside, dir, outside);
-    shell("grep -q 'is closed to others' %s/said", outside);
+    shell("grep -q 'is closed to other users' %s/said", outside);
 }
 
 /* A worker whose rights were taken, so that it cannot keep a sandbox. */
@@ -465,7 +465,7 @@ static void it_adds_nothing_that_is_looser(void **state) {
         "name: adder\njobs:\n  a:\n    retries: 0\n    sandbox: {read-only: OUTSIDE/in}\n"
         "    env: {ASAN_OPTIONS: detect_leaks=0}\n    run: |\n" /* it would trace itself, which it may not */
         "      try() { echo \"jobs: {$1: {$2}}\" | $REEVE_EXE add - >/dev/null 2>said && echo $1 added || { echo $1 "
-        "refused; grep -c 'at least as tight' said || cat said; }; }\n"
+        "refused; grep -c 'at least as strict' said || cat said; }; }\n"
         "      try loose 'run: echo x'\n"
         "      try none 'run: echo x, sandbox: none'\n"
         "      try net 'run: echo x, sandbox: net-off'\n"

@@ -116,7 +116,7 @@ static void it_can_be_told_otherwise(void **state) {
     realserver_start(&server);
     play("gates_are_scripts");
     realcli_make(&own);
-    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-gates some", 2, "neither yes nor no");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-gates some", 2, "expected yes or no");
     realcli_stop(&own);
 }
 

@@ -44,7 +44,7 @@ static void refused(const char *args, const char *said) {
 
 static void its_port_is_not_open_to_others_by_accident(void **state) {
     (void)state;
-    refused("--titan-master 127.0.0.1:9 --titan-listen 0.0.0.0:0 --data /tmp/reeve-hand-none", "say --titan-open");
+    refused("--titan-master 127.0.0.1:9 --titan-listen 0.0.0.0:0 --data /tmp/reeve-hand-none", "pass --titan-open");
     refused("--titan-master nowhere --data /tmp/reeve-hand-none", "--titan-master: expected HOST:PORT");
 }
 

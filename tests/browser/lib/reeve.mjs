@@ -69,7 +69,7 @@ export class Reeve {
     const args = ["up", "--data", reeve.data, "--listen", `127.0.0.1:${reeve.port}`, "--slots", String(slots), ...flags];
     reeve.process = spawn(program, args, { cwd: root, env: environment(), stdio: ["ignore", "pipe", "pipe"] });
     running.add(reeve);
-    await said(reeve.process, "are there");
+    await said(reeve.process, "worker started");
     reeve.token = (await readFile(join(reeve.data, "admin.token"), "utf8")).trim();
     return reeve;
   }
