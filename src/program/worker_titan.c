@@ -42,7 +42,7 @@ enum err worker_titan_check(const struct worker_options *o, struct why *why) {
     char address[OSLOOP_ADDRESS_MAX];
     const char *colon = strrchr(o->titan_master, ':');
     if (colon == NULL || colon == o->titan_master || port_of(o->titan_master) == 0)
-        return why_set(why, ERR_INVALID, "--titan-master: HOST:PORT is expected, not %s", o->titan_master);
+        return why_set(why, ERR_INVALID, "--titan-master: expected HOST:PORT, found `%s`", o->titan_master);
     if (o->agent.sandbox.least != 0 || o->uid_first != 0)
         return why_set(why, ERR_UNSUPPORTED,
                        "--sandbox and --job-uids do not work with --titan-master: what Titan's master sends runs as "

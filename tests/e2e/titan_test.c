@@ -126,7 +126,7 @@ static void the_listener_is_for_this_machine_unless_said(void **state) {
     realcli_make(&own);
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-listen 0.0.0.0:0", 4, "pass --titan-open");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-open maybe", 2, "expected yes or no");
-    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-dead-status GONE", 2, "neither DEAD nor FAILED");
+    realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-dead-status GONE", 2, "expected DEAD or FAILED");
     realcli_refused(&own, "serve --listen 127.0.0.1:0 --titan-retry-backoff some", 2, "expected yes or no");
     realcli_stop(&own);
 }
