@@ -88,7 +88,7 @@ export class Reeve {
 
   /** Its objects, one per line of `-o jsonl`. */
   async json(...args) {
-    const text = await this.cli(...args, "-o", "jsonl");
+    const text = await this.cli(...args, "--format", "jsonl");
     return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   }
 
