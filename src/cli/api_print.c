@@ -56,6 +56,9 @@ static void print_object(const struct tlv_desc *desc, const void *message) {
     buf_init(&out, PRINT_BYTES_MAX);
     json_init(&json, &out);
     api_print_put(&json, desc, message);
+    /* A result is embedded as the job wrote it. Outside of its strings, where these are escaped, they mean nothing. */
+    for (size_t i = 0; i < out.len; i++)
+        if (out.at[i] == '\n' || out.at[i] == '\r') out.at[i] = ' ';
     print_line(&out);
     buf_fini(&out);
 }

@@ -252,6 +252,14 @@ static void several_pages_are_one_answer(void **state) {
     assert_string_equal(realcli_ok(r, "kv ls page: -o name --limit 2", NULL).out, "page:00\npage:01\n");
 }
 
+/* The result of `good` ends with a line of its own. */
+static void an_item_is_one_line(void **state) {
+    (void)state;
+    struct ran ran = realcli_ok(r, realcli_at("show @/good -o jsonl", flow), NULL);
+    assert_has(ran.out, "\"rows\": 3");
+    assert_ptr_equal(strchr(ran.out, '\n'), ran.out + strlen(ran.out) - 1);
+}
+
 static void an_unknown_form_is_refused(void **state) {
     (void)state;
     realcli_refused(r, "ls -o xml", 2, "--format: expected table, wide, json, jsonl, yaml or name, found `xml`");
@@ -266,6 +274,7 @@ int main(void) {
         cmocka_unit_test(names_are_what_other_verbs_take),
         cmocka_unit_test(yaml_says_the_same_and_quotes_what_is_no_word),
         cmocka_unit_test(several_pages_are_one_answer),
+        cmocka_unit_test(an_item_is_one_line),
         cmocka_unit_test(an_unknown_form_is_refused),
     };
     return cmocka_run_group_tests(tests, group_setup, realcli_group_teardown);
