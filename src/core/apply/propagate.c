@@ -110,7 +110,7 @@ void propagate_sweep(struct state *s, uint32_t flow, enum sweep sweep, uint32_t 
 
 static void tell_foreign(struct state *s, const struct flow *f, const struct job *parent,
                          const struct foreign_edge *edge) {
-                             REQUIRE(edge->parent == parent->ordinal);
+    REQUIRE(edge->parent == parent->ordinal);
     uint32_t child_flow = flow_find(s, (flow_id){edge->child_flow});
     if (child_flow == 0) return; /* it is leaving, and its sweep has not come to the edge yet */
     struct flow *other = flow_at(s, child_flow);
