@@ -9,6 +9,7 @@
 #include "child.h"
 #include "cli.h"
 #include "crashtest.h"
+#include "doctor_machine.h"
 #include "journal_verbs.h"
 #include "mutant.h"
 #include "osclock.h"
@@ -81,6 +82,7 @@ int main(int argc, char **argv) {
                                     .clock = osclock(),
                                     .hasher = osdigest(),
                                     .secure = &ossecure,
+                                    .doctor = doctor_machine,
                                     .outside = {[CLI_UP] = up,
                                                 [CLI_DOWN] = up_down,
                                                 [CLI_SERVE] = serve,
