@@ -42,6 +42,11 @@ static const struct cli_flag submit_flags[] = {
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
     {0},
 };
+static const struct cli_flag plan_flags[] = {
+    {"param", 'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
+    {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
+    {0},
+};
 static const struct cli_flag add_flags[] = {
     {"param", 'p', "NAME=VALUE", "parameter of the file; may be repeated"},
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
@@ -242,6 +247,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit with its code", "The command is tried once (see --retries). Ctrl-C cancels the job; a second Ctrl-C leaves without waiting. If the connection is lost, reconnects for half a minute.", verb_run_command, run_flags, 0, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs named in the file are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
+    {"plan", "FILE|-", "tell what a flow file would do, without running it", "Jobs in their order, what each waits for, and which attached workers can run it or what they lack. Nothing is submitted or uploaded. Exit 1 if the server would refuse the flow, or no attached worker can run one of its jobs.", verb_plan, plan_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a running flow", "The new jobs may need jobs of the flow. Inside a job, FLOW defaults to its own flow, and added jobs run in its pools with at most its priority.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
