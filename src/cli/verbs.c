@@ -144,6 +144,17 @@ static const struct cli_flag events_flags[] = {
     {"follow", 'f', NULL,          "keep printing new events"},
     {0},
 };
+static const struct cli_flag audit_flags[] = {
+    {"since",     0,   "WHEN", "print only records since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
+    {"until",     0,   "WHEN", "print only records before"},
+    {"principal", 0,   "NAME", "print only what this user, token or worker did"},
+    {"type",      't', "KIND", "print only this kind of record, as the column TYPE has it"},
+    {"object",    0,   "FLOW", "print only records of this flow"},
+    {"all",       'a', NULL,   "also print what the server and its workers did"},
+    {"limit",     0,   "N",    "print at most N (default: 50)"},
+    {"cursor",    0,   "CURSOR", "continue a list"},
+    {0},
+};
 static const struct cli_flag limit_flags[] = {
     {"tenant", 0, "TENANT", "name of the tenant (default: your own, else `default`)"},
     {"clear",  0, NULL,     "remove the limit"},
@@ -292,6 +303,7 @@ const struct cli_verb cli_verbs[] = {
     {"limit rate", "NAME [N]", "start at most N jobs with this rate (`rate`) per second, like 5 or 0.2", NULL, verb_limit_rate, rate_flags, 1, 2, 0, false},
     {"limit tenant", "", "limit the running and unfinished jobs of a tenant", NULL, verb_limit_tenant, tenant_limit_flags, 0, 0, 0, false},
     {"events", "", "print events, one per line", "Each line begins with its time and position; --since continues from a position, also after a restart of the server.", verb_events, events_flags, 0, 0, 0, false},
+    {"audit", "", "list who did what, newest first", "Read from the journal and its archive (see archive_days). Needs a token with the role operator or admin that belongs to no tenant.", verb_audit, audit_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: failed jobs nobody has handled yet", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "print the counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 
