@@ -22,6 +22,8 @@ static const struct cli_flag run_flags[] = {
     {"env",      'e', "NAME=VALUE", "environment variable; may be repeated"},
     {"label",    'l', "NAME=VALUE", "label of the flow; may be repeated"},
     {"stdin",    0,   "FILE",       "standard input of the job; - = this program's"},
+    {"script",   0,   "FILE",       "send a script and run it instead of a command; ARG... are its arguments"},
+    {"here",     0,   NULL,         "start in this directory instead of an empty one, on a worker of this machine"},
     {"archive",  0,   "FILE",       "run a zip or tar archive instead of a command; ARG... are its arguments"},
     {"entry",    0,   "PATH",       "file in the archive to run (default: main, run, main.py and so on)"},
     {"timeout",  0,   "DURATION",   "longest run time of an attempt"},

@@ -96,6 +96,8 @@ struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow);
  * timeout_ms 0 = for ever; when it is over first, the exit code is set to EXIT_TIMED_OUT. */
 CHECKED enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t timeout_ms, bool quiet,
                           bool *ret_bad);
+/* With --here: the directory of the job is the caller's, and its worker one of this machine. */
+CHECKED enum err run_here(struct cli *c, struct wire_options *o, struct wire_run *run);
 /* Puts a blob unless the server has it; *ret_hash is in the arena. */
 CHECKED enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash);
 /* Reads a whole file, `-` = standard input; into the arena. */

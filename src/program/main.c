@@ -16,6 +16,7 @@
 #include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
+#include "ostitle.h"
 #include "replay_child.h"
 #include "scaler.h"
 #include "serve.h"
@@ -53,6 +54,8 @@ static enum err crashtest(int count, char **args, struct why *why) {
     return crashtest_run(count, args, REEVE_VERSION, why);
 }
 
+extern char **environ;
+
 /* Whoever starts us may have closed some of the three; what we open next must not be taken for them. */
 static void streams_open(void) {
     int fd = -1;
@@ -72,6 +75,7 @@ static void mutant_set(void) {
 }
 
 int main(int argc, char **argv) {
+    ostitle_init(argc, argv, environ);
     streams_open();
     mutant_set();
     const struct child_world of_child = {.confine = &osconfine};
