@@ -253,7 +253,7 @@ static const struct cli_flag help_flags[] = {
 
 const struct cli_verb cli_verbs[] = {
     {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and restarts either if it ends. Ctrl-C stops both after the running jobs; a second Ctrl-C does not wait.", NULL, NULL, 0, 255, CLI_UP, true},
-    {"down", "[--data DIR]", "stop what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
+    {"down", "[--data DIR] [--now]", "stop what `up --detach` started", "Waits for the running jobs, and says for how many; --now kills them; those with retries left run again after the next start.", NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
     {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start and stop workers as the load changes; --help lists the options", "Starts workers on this host, or calls a command with the wanted number of workers.", NULL, NULL, 0, 255, CLI_SCALER, true},

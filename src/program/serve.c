@@ -620,5 +620,11 @@ enum err serve_config(int count, char **args, struct why *why) {
     enum err e = settings_read(&s, count, args, why);
     if (e != ERR_OK) return e;
     settings_print(&s, stdout);
+    int pid = 0;
+    if (!s.json && osdisk_is_locked(setting_text(&s, SETTING_data), "LOCK", &pid))
+        fprintf(stderr,
+                "reeve config: a server with process %d is running on %s; it was not asked, and may have been started "
+                "with other flags\n",
+                pid, setting_text(&s, SETTING_data));
     return ERR_OK;
 }
