@@ -104,9 +104,8 @@ program: deps
 	@cmake --build --preset release --target reeve
 
 .PHONY: up
-up: program ## start a server and a worker here, run a sample flow, say where to go next
-	@build/release/reeve up --detach
-	@build/release/reeve submit examples/etl.yaml --wait
+up: deps ## start a server and a worker here, run a sample flow, say where to go next
+	@tools/up.sh
 
 .PHONY: install
 install: ## put the program, its manual, completions and units below PREFIX (/usr/local); make build first; DESTDIR works
