@@ -97,6 +97,9 @@ docs: build ## write the documents that come from tables
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
 	@build/release/tools_doc < docs/src/agents.head.md > docs/guides/agents.md
 	@build/release/reeve help --man > docs/man/reeve.1
+	@build/release/flows_doc man > docs/man/reeve-flow.5
+	@build/release/reeve serve --man > docs/man/reeve-serve.8
+	@build/release/reeve worker --man > docs/man/reeve-worker.8
 
 .PHONY: program
 program: deps

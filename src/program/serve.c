@@ -598,6 +598,10 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
         settings_help(stdout);
         return ERR_OK;
     }
+    if (e == ERR_OK && v.settings.man) {
+        settings_man(stdout, build);
+        return ERR_OK;
+    }
     if (e == ERR_OK) e = settings_check(&v.settings, why);
     if (e != ERR_OK) return e;
     v.level = (enum server_level)setting_word(&v.settings, SETTING_log_level);
