@@ -220,7 +220,15 @@ static const char *flag_or_environment(const struct cli *c, const char *flag, co
     return value != NULL ? value : environment(name);
 }
 
+const char *cli_data(const struct cli *c, char *found, size_t size) {
+    const char *data = place_flag(c, "data");
+    if (data == NULL) data = environment("REEVE_DATA");
+    if (data != NULL) return data;
+    return datadir_near(found, size) ? found : ".reeve";
+}
+
 enum err cli_connect(struct cli *c) {
+    char found[PATH_MAX];
     struct client_place where = {.data = place_flag(c, "data"),
                                  .server = place_flag(c, "server"),
                                  .token = environment("REEVE_TOKEN"),
@@ -232,9 +240,7 @@ enum err cli_connect(struct cli *c) {
                                          .key = environment("REEVE_TLS_KEY")}};
     /* A directory that was named on the command line beats a server of the environment. */
     if (where.server == NULL && where.data == NULL) where.server = environment("REEVE_SERVER");
-    if (where.data == NULL) where.data = environment("REEVE_DATA");
-    char found[PATH_MAX];
-    if (where.data == NULL) where.data = datadir_near(found, sizeof found) ? found : ".reeve";
+    where.data = cli_data(c, found, sizeof found);
     return client_open(&c->client, &where, c->why);
 }
 

@@ -37,12 +37,15 @@ enum cli_outside {
     CLI_OUTSIDE_COUNT
 };
 
+struct doctor;
+
 struct cli_world {
     const char *build;
     const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
     const struct secure_ops *secure;                                                 /* NULL = without TLS */
+    void (*doctor)(struct doctor *d);                                                /* what it finds on this machine */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
 };
 
@@ -100,6 +103,8 @@ struct cli {
     int exit_code; /* when all went well */
 };
 
+/* The data directory that is meant: of a flag, of the environment, of this folder or one above; there may be none. */
+const char *cli_data(const struct cli *c, char *found, size_t size);
 /* Finds the server and says hello; done already for verbs that need one. */
 CHECKED enum err cli_connect(struct cli *c);
 /* Whether waiting may go on after this error: the connection broke, as by a killed server, and one answers again within
