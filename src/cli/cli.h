@@ -94,6 +94,8 @@ struct cli {
     enum cli_format format;
     bool json; /* the format is for programs */
     bool is_terminal, colour;
+    struct client_place place; /* of the server, once it is chosen (server_choice.h) */
+    bool is_placed;
     struct client client; /* connected, unless the verb is offline */
     struct arena arena;
     struct why *why;
