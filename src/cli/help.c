@@ -151,6 +151,7 @@ static void man_end(void) {
     printf(".SH FILES\n.TP\n\\fI.reeve\\fR\ndata directory of the server: journal, history, blobs, tokens, logs\n"
            ".TP\n\\fI.reeve/reeve.yaml\\fR\nsettings of the server\n"
            ".TP\n\\fI.reeve/admin.token\\fR, \\fI.reeve/worker.token\\fR\ntokens made at the first start\n"
+           ".TP\n\\fI~/.config/reeve/contexts.json\\fR\nnamed servers and their tokens (\\fBreeve context\\fR)\n"
            ".TP\n\\fI~/.reeve_history\\fR\nhistory of \\fBreeve shell\\fR\n");
     printf(".SH EXAMPLES\n.TP\nStart a server and a worker, run a command, submit a flow:\n"
            ".nf\nreeve up \\-\\-detach\nreeve run \\-\\- echo hello\nreeve submit flow.yaml \\-\\-wait\n.fi\n"
@@ -183,7 +184,8 @@ static void man(const char *build) {
     }
     printf(".SH ENVIRONMENT\n.TP\n\\fBREEVE_DATA\\fR\ndirectory of the server (default: .reeve here or in a parent "
            "folder)\n.TP\n\\fBREEVE_SERVER\\fR, "
-           "\\fBREEVE_TOKEN\\fR\naddress of the server, and the token for it\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
+           "\\fBREEVE_TOKEN\\fR\naddress of the server, and the token for it\n.TP\n\\fBREEVE_CONTEXT\\fR\n"
+           "name of the context to use\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
     man_end();
 }
 
