@@ -97,14 +97,14 @@ struct cli {
     enum cli_format format;
     bool json; /* the format is for programs */
     bool is_terminal, colour;
+    struct client_place place; /* of the server, once it is chosen (server_choice.h) */
+    bool is_placed;
     struct client client; /* connected, unless the verb is offline */
     struct arena arena;
     struct why *why;
     int exit_code; /* when all went well */
 };
 
-/* The data directory that is meant: of a flag, of the environment, of this folder or one above; there may be none. */
-const char *cli_data(const struct cli *c, char *found, size_t size);
 /* Finds the server and says hello; done already for verbs that need one. */
 CHECKED enum err cli_connect(struct cli *c);
 /* Whether waiting may go on after this error: the connection broke, as by a killed server, and one answers again within

@@ -173,6 +173,7 @@ static void man_files(void) {
         {".reeve/admin.token, .reeve/worker.token", "tokens made at the first start"},
         {".reeve/serve.log, .reeve/worker.log", "logs of what `reeve up` started"},
         {".reeve-worker", "identity and undelivered results of a worker, see reeve-worker(8)"},
+        {"~/.config/reeve/contexts.json", "named servers and their tokens (`reeve context`)"},
         {"~/.reeve_history", "history of `reeve shell`"}};
     printf(".SH FILES\n");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) roff_item(stdout, files[i][0], NULL, files[i][1]);
@@ -182,6 +183,7 @@ static void man_environment(void) {
     static const char *const variables[][2] = {
         {"REEVE_DATA", "directory of the server (default: .reeve here or in a parent folder)"},
         {"REEVE_SERVER, REEVE_TOKEN", "address of the server, and the token for it"},
+        {"REEVE_CONTEXT", "name of the context to use"},
         {"REEVE_TLS_CA, REEVE_TLS_PIN, REEVE_TLS_CERT", "as the flags --tls-ca, --tls-pin and --tls-cert"},
         {"REEVE_HISTORY", "file for the history of `reeve shell`"},
         {"NO_COLOR", "no colours"}};

@@ -10,6 +10,7 @@
 
 #include "datadir.h"
 #include "limit.h"
+#include "server_choice.h"
 #include "verbs.h"
 
 #define WORKERS_MAX 1000u
@@ -40,8 +41,8 @@ static bool is_there(const struct wire_listed *workers, const char *id, const st
 /* Of `reeve up`, of its scaler, of the console, of `reeve worker` in this directory. */
 static enum err find_worker(struct cli *c, const struct wire_options *o, struct slice *ret) {
     static const char *const places[] = {"worker/worker", "workers/*/worker", "started/*/worker"};
-    char found[PATH_MAX], pattern[PATH_MAX + 32], id[ID_BYTES] = "";
-    const char *data = cli_data(c, found, sizeof found);
+    char pattern[PATH_MAX + 32], id[ID_BYTES] = "";
+    const char *data = server_choice_data(c);
     struct wire_list m = {.what = WIRE_LIST_WORKERS, .most = WORKERS_MAX};
     struct client_frame f;
     glob_t files = {0};

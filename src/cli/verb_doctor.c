@@ -1,14 +1,12 @@
 /* verb_doctor.c: `reeve doctor`: looks for what is wrong before it hurts: the machine (program/doctor.c), and the server
  * as it answers. A server is not needed; of one elsewhere only that is told which it says itself. */
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "datadir.h"
 #include "doctor.h"
 #include "out.h"
+#include "server_choice.h"
 #include "verbs.h"
 
 #define ANSWER_SECONDS 10     /* a server that is silent for so long hangs */
@@ -199,11 +197,11 @@ static void print_lines(struct doctor *d, uint32_t problems) {
 }
 
 enum err verb_doctor(struct cli *c) {
-    char found[PATH_MAX];
-    struct doctor d = {.cli = c, .data = cli_data(c, found, sizeof found)};
-    const char *server = cli_flag(c, "server"), *environment = getenv("REEVE_SERVER");
-    bool is_named = environment != NULL && environment[0] != 0 && cli_flag(c, "data") == NULL;
-    bool is_elsewhere = server != NULL || is_named;
+    const struct client_place *where;
+    enum err e = server_choice(c, &where, c->why);
+    if (e != ERR_OK) return e;
+    struct doctor d = {.cli = c, .data = server_choice_data(c)};
+    bool is_elsewhere = where->server != NULL;
     uint32_t problems = 0;
     vec_init(&d.lines, sizeof(struct doctor_line));
     if (!is_elsewhere && c->world->doctor != NULL) c->world->doctor(&d);

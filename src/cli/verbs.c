@@ -4,7 +4,8 @@
 /* clang-format off */
 const struct cli_flag cli_common_flags[] = {
     {"data",   0,   "DIR",       "directory of the server (default: $REEVE_DATA, else .reeve here or in a parent folder)"},
-    {"server", 0,   "HOST:PORT", "address of a remote server, tls://HOST:PORT with TLS (default: $REEVE_SERVER; its token: $REEVE_TOKEN)"},
+    {"server", 0,   "HOST[:PORT]", "address of a server, tls://HOST[:PORT] with TLS; port 7070 unless given (default: $REEVE_SERVER; its token: $REEVE_TOKEN)"},
+    {"context", 0,  "NAME",      "server named by `reeve context add` (default: $REEVE_CONTEXT; without .reeve here or in a parent folder: the context in use)"},
     {"tls-ca", 0,   "FILE",      "authority of the server's certificate (default: $REEVE_TLS_CA)"},
     {"tls-pin", 0,  "HEX",       "SHA-256 of the server's certificate, instead of --tls-ca (default: $REEVE_TLS_PIN)"},
     {"tls-cert", 0, "FILE",      "client certificate and key, if the server requires one (default: $REEVE_TLS_CERT)"},
@@ -245,6 +246,14 @@ static const struct cli_flag console_flags[] = {
     {"open", 'o', NULL, "open the link in a browser: $BROWSER, else xdg-open"},
     {0},
 };
+static const struct cli_flag context_add_flags[] = {
+    {"token", 0, "-|FILE", "token: the first line of a file, or of standard input"},
+    {0},
+};
+static const struct cli_flag context_use_flags[] = {
+    {"none", 0, NULL, "use no context"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"all", 'a', NULL, "list all verbs in groups, and the exit codes"},
     {"man", 0, NULL, "print the manual page (roff)"},
@@ -325,6 +334,10 @@ const struct cli_verb cli_verbs[] = {
     {"blob rm", "HASH...", "stop keeping a blob", "Its space is freed when no job uses it any more.", verb_blob_rm, NULL, 1, 255, 0, false},
     {"console", "", "print a link that logs a browser in to the web console", "The link works once, within five minutes (login_link_ms), with the rights of the caller. The console also accepts tokens made with `reeve token new`.", verb_console, console_flags, 0, 0, 0, false},
     {"mcp", "", "serve the Model Context Protocol on standard input and output", "Started by an agent's program; docs/guides/agents.md has settings to copy. Tools have the rights of REEVE_TOKEN, or of this user with a local server. Reconnects when the server was restarted.", verb_mcp, NULL, 0, 0, 0, true},
+    {"context add", "NAME", "name a server, with its token, or replace a context of that name", "Takes --server, --token and the flags of TLS. Contexts are kept in contexts.json in ~/.config/reeve ($XDG_CONFIG_HOME/reeve), readable by you alone. The token of a context is sent to its server only.", verb_context_add, context_add_flags, 1, 1, 0, true},
+    {"context use", "[NAME]", "use a context where nothing else names a server", "A server is chosen by --server, --context or --data; else by REEVE_SERVER, REEVE_CONTEXT or REEVE_DATA; else by .reeve here or in a parent folder; else it is that of the context in use.", verb_context_use, context_use_flags, 0, 1, 0, true},
+    {"context ls", "", "list contexts, without their tokens", NULL, verb_context_ls, NULL, 0, 0, 0, true},
+    {"context rm", "NAME", "remove a context", NULL, verb_context_rm, NULL, 1, 1, 0, true},
     {"token new", "NAME", "make a token and print it once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "revoke tokens", NULL, verb_token_revoke, NULL, 1, 255, 0, false},

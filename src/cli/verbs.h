@@ -47,10 +47,14 @@ enum err verb_blob_get(struct cli *c);
 enum err verb_blob_ls(struct cli *c);
 enum err verb_blob_rm(struct cli *c);
 enum err verb_get(struct cli *c);
-enum err verb_console(struct cli *c); /* verb_console.c */
-enum err verb_mcp(struct cli *c);     /* verb_mcp.c */
-enum err verb_doctor(struct cli *c);  /* verb_doctor.c */
-enum err verb_audit(struct cli *c);   /* verb_audit.c */
+enum err verb_console(struct cli *c);     /* verb_console.c */
+enum err verb_mcp(struct cli *c);         /* verb_mcp.c */
+enum err verb_doctor(struct cli *c);      /* verb_doctor.c */
+enum err verb_audit(struct cli *c);       /* verb_audit.c */
+enum err verb_context_add(struct cli *c); /* verb_context.c */
+enum err verb_context_use(struct cli *c);
+enum err verb_context_ls(struct cli *c);
+enum err verb_context_rm(struct cli *c);
 enum err verb_token_new(struct cli *c);
 enum err verb_token_ls(struct cli *c);
 enum err verb_token_revoke(struct cli *c);
