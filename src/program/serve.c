@@ -626,9 +626,9 @@ enum err serve_config(int count, char **args, struct why *why) {
     settings_print(&s, stdout);
     int pid = 0;
     if (!s.json && osdisk_is_locked(setting_text(&s, SETTING_data), "LOCK", &pid))
-        fprintf(stderr,
-                "reeve config: a server with process %d is running on %s; it was not asked, and may have been started "
-                "with other flags\n",
-                pid, setting_text(&s, SETTING_data));
+        fprintf(
+            stderr,
+            "reeve config: a server is running on %s; it was not asked, and may have been started with other flags\n",
+            setting_text(&s, SETTING_data));
     return ERR_OK;
 }
