@@ -302,10 +302,10 @@ class AsyncClient:
         await self._run(ops.pause(w.Op.RESUME, scope, name))
 
     async def approve(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
-        await self._run(ops.verdict(job, "allow", reason, hash, revision))
+        await self._run(ops.verdict(job, "approve", reason, hash, revision))
 
     async def reject(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
-        await self._run(ops.verdict(job, "deny", reason, hash, revision))
+        await self._run(ops.verdict(job, "reject", reason, hash, revision))
 
     async def complete(self, job: object, output: Any = None, *, failed: bool = False, reason: str = "") -> None:
         await self._run(ops.complete(job, output, failed, reason))

@@ -354,10 +354,10 @@ class Client:
     def approve(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
         """Says yes to the question that a job stands before; `hash` and `revision`, as `questions` shows them, bind the
         yes to what was seen."""
-        self._run(ops.verdict(job, "allow", reason, hash, revision))
+        self._run(ops.verdict(job, "approve", reason, hash, revision))
 
     def reject(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
-        self._run(ops.verdict(job, "deny", reason, hash, revision))
+        self._run(ops.verdict(job, "reject", reason, hash, revision))
 
     def complete(self, job: object, output: Any = None, *, failed: bool = False, reason: str = "") -> None:
         """Ends an external job."""
