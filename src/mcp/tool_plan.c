@@ -62,24 +62,29 @@ static enum err given_read(struct tool_call *c, struct spec_input *in, struct wh
     return ERR_OK;
 }
 
-void tool_plan(struct tool_call *c) {
-    struct planning *p = ARENA_NEW(c->arena, struct planning);
+enum err tool_flow_input(struct tool_call *c, struct spec_input *ret, struct why *why) {
     struct slice text = tool_call_raw(c, tool_call_arg(c, "flow"));
     struct mcp_world *world = ARENA_NEW(c->arena, struct mcp_world);
     *world = *c->world;
-    struct spec_input in = {.source = {.name = "flow", .text = text},
-                            .world = {.ctx = world, .hash = hash, .now_ms = c->world->wall_ms},
-                            .jobs_max = (uint32_t)c->world->limits->submit_jobs_max};
+    *ret = (struct spec_input){.source = {.name = "flow", .text = text},
+                               .world = {.ctx = world, .hash = hash, .now_ms = c->world->wall_ms},
+                               .jobs_max = (uint32_t)c->world->limits->submit_jobs_max};
+    enum err e = json_tree_read(text, c->world->limits, c->trees, &ret->source.root, why);
+    return e == ERR_OK ? given_read(c, ret, why) : e;
+}
+
+void tool_plan(struct tool_call *c) {
+    struct planning *p = ARENA_NEW(c->arena, struct planning);
+    struct spec_input in;
     struct why why = {{0}};
-    enum err e = json_tree_read(text, c->world->limits, c->trees, &in.source.root, &why);
-    if (e == ERR_OK) e = given_read(c, &in, &why);
+    enum err e = tool_flow_input(c, &in, &why);
     if (e == ERR_OK) e = spec_read(&in, c->arena, &p->flow, &why);
     if (e != ERR_OK) {
         say_invalid(c, slice_str(why.text));
         return;
     }
     c->own = p;
-    p->sent = (struct wire_flow){.spec = text, .check = true};
+    p->sent = (struct wire_flow){.spec = in.source.text, .check = true};
     if (tool_call_arg(c, "params") != NULL) p->sent.params = tool_call_raw(c, tool_call_arg(c, "params"));
     p->submit.flows = (struct tlv_list){&p->sent, 1};
     tool_call_ask(c, WIRE_SUBMIT, &p->submit, then_checked);
