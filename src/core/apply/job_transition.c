@@ -124,9 +124,18 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
     job_set_timer(s, index);
 }
 
+/* Counted where such a job ends and where it is reset, and not in enter() and leave(), which every job goes through. */
+static void count_upstream_failed(struct state *s, const struct job *j, int sign) {
+    struct flow *f = flow_at(s, j->flow);
+    if (j->state != JOB_FAILED || j->cause != CAUSE_UPSTREAM || j->part == PART_CHILD) return;
+    REQUIRE(sign > 0 || f->upstream_failed > 0);
+    f->upstream_failed += (uint32_t)sign;
+}
+
 void job_enter(struct state *s, uint32_t index) {
     const struct job *j = job_at(s, index);
     REQUIRE(j->flow != 0);
+    count_upstream_failed(s, j, 1);
     s->reserved_bytes += reserve_of(s, j);
     enter(s, index, j);
 }
@@ -191,6 +200,7 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     wall_time over = {s->now.ms - (job_state_is_active(from) ? s->ended_ago_ms : 0)};
     tally_move(s, j, to, cause, over);
     if (is_end) count_open(s, j, -1);
+    if (is_return) count_upstream_failed(s, j, -1);
     leave(s, index, j);
     j->link = link;
     j->state = (uint8_t)to;
@@ -312,6 +322,7 @@ static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32
     if (j->state == JOB_HELD) question_close(s, j);
     j->root = root;
     job_finish(s, index, to, CAUSE_UPSTREAM);
+    count_upstream_failed(s, job_at(s, index), 1);
 }
 
 void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
