@@ -1,6 +1,5 @@
-/* mistakes_test.c: the messages for typical mistakes, word for word, with their exit codes. They are in mistakes.txt,
- * which says how it is read. */
-#include "test.h"
+/* transcript.c: see transcript.h. */
+#include "transcript.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,14 +8,14 @@
 #include <unistd.h>
 
 #include "realserver.h"
+#include "test.h"
 
-#define SCRIPT "tests/e2e/mistakes.txt"
 #define VARIABLES_MAX 32u
 #define TEXT_BYTES_MAX 65536u
 
-static char root[] = "/tmp/reeve-mistakes-XX"
+static char root[] = "/tmp/reeve-transcript-XX"
                      "XX"
-                     "XX"; /* the mistakes are made in root/DIR */
+                     "XX"; /* commands run in root/sub/dir */
 static char names[VARIABLES_MAX][32], values[VARIABLES_MAX][256];
 static uint32_t variable_count;
 static uint32_t cases, wrong;
@@ -149,9 +148,8 @@ static void read_case(const char *command, FILE *script) {
     check(command, expected);
 }
 
-static void every_mistake_is_answered_so(void **state) {
-    (void)state;
-    FILE *script = fopen(SCRIPT, "re");
+void transcript_check(const char *path, uint32_t least) {
+    FILE *script = fopen(path, "re");
     char line[1024];
     assert_non_null(script);
     while (fgets(line, sizeof line, script) != NULL) {
@@ -161,13 +159,13 @@ static void every_mistake_is_answered_so(void **state) {
         if (strncmp(line, "$ ", 2) == 0) read_case(line + 2, script);
     }
     fclose(script);
-    assert_true(cases >= 40);
+    assert_true(cases >= least);
     if (wrong > 0) fail_msg("%u of %u are answered otherwise", wrong, cases);
 }
 
 /* ---- a server for them ---- */
 
-static int setup(void **state) {
+int transcript_setup(void **state) {
     static char out[TEXT_BYTES_MAX], err[TEXT_BYTES_MAX];
     char command[512], path[1024];
     (void)state;
@@ -186,18 +184,11 @@ static int setup(void **state) {
     return run("reeve up --detach --listen 127.0.0.1:0 --slots 2", out, err);
 }
 
-static int teardown(void **state) {
+int transcript_teardown(void **state) {
     static char out[TEXT_BYTES_MAX], err[TEXT_BYTES_MAX];
     char command[128];
     (void)state;
     (void)run("reeve down", out, err);
     snprintf(command, sizeof command, "rm -rf %s", root);
     return system(command);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mistake_is_answered_so),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }
