@@ -50,7 +50,7 @@ static const struct wire_job_view *first_that_waits(const struct wire_listed *pa
     const struct wire_job_view *jobs = page->jobs.at, *timed = NULL;
     for (uint32_t i = 0; i < page->jobs.count; i++) {
         if (!slice_eq(jobs[i].state, SLICE("waiting"))) return &jobs[i];
-        if (timed == NULL && jobs[i].due_ms != 0) timed = &jobs[i];
+        if (timed == NULL && jobs[i].due_ms != 0 && jobs[i].items == 0) timed = &jobs[i];
     }
     return timed;
 }

@@ -538,7 +538,7 @@ static bool is_told(const struct wire_job_view *v) {
 }
 
 static bool waits_for_its_time(const struct wire_job_view *v) {
-    return v->due_ms != 0;
+    return v->due_ms != 0 && v->items == 0;
 }
 
 /* Of a flow: each job and item that stands still for another reason than its parents, or that failed by itself. */
