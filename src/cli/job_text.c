@@ -31,20 +31,31 @@ void job_text_items(const struct wire_job_view *v, struct buf *to) {
     put_count(to, &lead, v->items - v->items_begun, rest);
 }
 
-void job_text_reason(const struct wire_job_view *v, struct buf *to) {
-    if (v->items > 0) {
+void job_text_brief(const struct wire_job_view *v, struct buf *to) {
+    if (v->items > 0)
         job_text_items(v, to);
-    } else if (v->root.len > 0) {
+    else if (v->root.len > 0)
         buf_printf(to, "because of %.*s", SLICE_FMT(v->root));
-    } else if (v->waits_for.len > 0) {
-        bool is_nothing = slice_eq(v->code, SLICE("nothing")) && v->reason.len == 0;
-        char until[OUT_TIME_BYTES];
-        if (!is_nothing) buf_put_slice(to, v->waits_for);
-        if (!is_nothing && v->due_ms != 0) buf_printf(to, ", until %s", out_time(v->due_ms, until));
-    } else {
+    else
         job_text_end(v, to);
-        if (v->reason.len > 0) buf_printf(to, "%s%.*s", to->len > 0 ? ": " : "", SLICE_FMT(v->reason));
+}
+
+/* "it is running" is no reason, but for what its worker says of it. */
+static void put_wait(const struct wire_job_view *v, struct buf *to) {
+    char until[OUT_TIME_BYTES];
+    if (slice_eq(v->code, SLICE("nothing")) && v->reason.len == 0) return;
+    buf_put_slice(to, v->waits_for);
+    if (v->due_ms != 0) buf_printf(to, ", until %s", out_time(v->due_ms, until));
+}
+
+void job_text_reason(const struct wire_job_view *v, struct buf *to) {
+    if (v->items == 0 && v->waits_for.len > 0) {
+        put_wait(v, to);
+        return;
     }
+    job_text_brief(v, to);
+    if (v->items == 0 && v->root.len == 0 && v->reason.len > 0)
+        buf_printf(to, "%s%.*s", to->len > 0 ? ": " : "", SLICE_FMT(v->reason));
 }
 
 const char *job_text_took(const struct wire_job_view *v, int64_t now_ms, char text[OUT_TIME_BYTES]) {

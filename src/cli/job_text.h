@@ -11,7 +11,9 @@ struct slice job_text_state(const struct wire_job_view *v);
 void job_text_end(const struct wire_job_view *v, struct buf *to);
 /* "200 items: 198 succeeded, 2 failed" of a foreach job. */
 void job_text_items(const struct wire_job_view *v, struct buf *to);
-/* Why it is as it is, on one line: its items, how it ended, or what it waits for. Empty = nothing is to be said. */
+/* What its items do, which job it failed because of, or its end. */
+void job_text_brief(const struct wire_job_view *v, struct buf *to);
+/* The same, or what it waits for; and the reason in words. Empty = nothing is to be said. */
 void job_text_reason(const struct wire_job_view *v, struct buf *to);
 /* How long its last attempt took, or has taken so far; "-" = it has had none. */
 const char *job_text_took(const struct wire_job_view *v, int64_t now_ms, char text[OUT_TIME_BYTES]);

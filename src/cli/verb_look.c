@@ -164,11 +164,10 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
     }
 }
 
-static void job_cell(struct out_table *t, const struct wire_job_view *v,
-                     void (*text_of)(const struct wire_job_view *v, struct buf *to)) {
+static void reason_cell(struct out_table *t, const struct wire_job_view *v) {
     struct buf text;
     buf_init(&text, 4096);
-    text_of(v, &text);
+    job_text_reason(v, &text);
     out_slice(t, OUT_PLAIN, buf_slice(&text));
     buf_fini(&text);
 }
@@ -189,7 +188,7 @@ static void show_jobs(struct cli *c, struct out_table *t, const struct wire_list
         out_cell(t, OUT_PLAIN, "%s", job_text_took(v, wall_ms(c), took));
         out_slice(t, OUT_PLAIN, v->worker);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->since_ms, age));
-        job_cell(t, v, job_text_reason);
+        reason_cell(t, v);
     }
 }
 
@@ -302,12 +301,7 @@ static void show_line(const struct cli *c, const struct wire_job_view *v) {
     struct buf text;
     char took[OUT_TIME_BYTES];
     buf_init(&text, 4096);
-    if (v->items > 0)
-        job_text_items(v, &text);
-    else if (v->root.len > 0)
-        buf_printf(&text, "because of %.*s", SLICE_FMT(v->root));
-    else
-        job_text_end(v, &text);
+    job_text_brief(v, &text);
     printf("%s%s%s ", out_paint(c, out_state_colour(job_text_state(v))), out_state_sign(v->state), out_plain(c));
     printf("%s", out_paint(c, OUT_BOLD)), out_clean(stdout, v->job);
     printf("%s  %.*s", out_plain(c), SLICE_FMT(job_text_state(v)));

@@ -124,10 +124,10 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
     job_set_timer(s, index);
 }
 
-/* Counted where such a job ends and where it is reset, and not in enter() and leave(), which every job goes through. */
+/* Counted where such a job ends, is reset or is loaded, and not in enter() and leave(), which every job goes through. */
 static void count_upstream_failed(struct state *s, const struct job *j, int sign) {
-    struct flow *f = flow_at(s, j->flow);
     if (j->state != JOB_FAILED || j->cause != CAUSE_UPSTREAM || j->part == PART_CHILD) return;
+    struct flow *f = flow_at(s, j->flow);
     REQUIRE(sign > 0 || f->upstream_failed > 0);
     f->upstream_failed += (uint32_t)sign;
 }
@@ -135,9 +135,13 @@ static void count_upstream_failed(struct state *s, const struct job *j, int sign
 void job_enter(struct state *s, uint32_t index) {
     const struct job *j = job_at(s, index);
     REQUIRE(j->flow != 0);
-    count_upstream_failed(s, j, 1);
     s->reserved_bytes += reserve_of(s, j);
     enter(s, index, j);
+}
+
+void job_enter_loaded(struct state *s, uint32_t index) {
+    job_enter(s, index);
+    count_upstream_failed(s, job_at(s, index), 1);
 }
 
 static void leave(struct state *s, uint32_t index, const struct job *j) {
@@ -200,7 +204,6 @@ void job_move_linked(struct state *s, uint32_t index, enum job_state to, enum jo
     wall_time over = {s->now.ms - (job_state_is_active(from) ? s->ended_ago_ms : 0)};
     tally_move(s, j, to, cause, over);
     if (is_end) count_open(s, j, -1);
-    if (is_return) count_upstream_failed(s, j, -1);
     leave(s, index, j);
     j->link = link;
     j->state = (uint8_t)to;
@@ -432,6 +435,7 @@ void job_reset(struct state *s, uint32_t index) {
     REQUIRE(!(j->flags & JOBF_UNTOLD));
     REQUIRE(j->link == 0);
     REQUIRE(j->part == PART_NONE || j->part == PART_CHILD); /* a foreach job that is over waits for no children */
+    count_upstream_failed(s, j, -1);
     j->used = 0;
     j->gates = 0;
     j->root = NO_ORDINAL;
