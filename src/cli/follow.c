@@ -401,7 +401,7 @@ static enum err run(struct follower *w) {
         if (e == ERR_OK) e = client_next(&w->c->client, w->what->live ? REASON_AFTER_MS : -1, &f, w->c->why);
         if (e == ERR_OK && f.op != 0)
             e = hear(w, &f);
-        else if (e == ERR_OK)
+        else if (e == ERR_OK && w->what->live)
             e = reason_ask(w->c, &w->reason, w->what->target);
         if (e == ERR_OK) client_forget(&w->c->client);
         if (w->is_busy) nap(AGAIN_MS);

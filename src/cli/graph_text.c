@@ -83,7 +83,7 @@ static enum err note_job(struct graph_text *g, const struct wire_job_view *v) {
 
 bool graph_change(struct graph_text *g, const struct wire_event *event) {
     uint32_t i = find(g, lineout_short_name(event->target));
-    if (i == 0) return false;
+    if (i == 0) return !is_drawn(g, lineout_short_name(event->target));
     struct graph_text_job *j = job_at(g, i - 1);
     struct wire_job_view now = {.state = event->to, .cause = event->cause};
     j->state = word(g, job_text_state(&now));

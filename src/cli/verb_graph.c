@@ -102,8 +102,8 @@ static void draw(struct graph_watch *w) {
 /* The flow as it is now, and what happens from now on. */
 static enum err attach(struct graph_watch *w) {
     struct cli *c = w->c;
-    struct wire_name name = {slice_str(c->args[0])};
-    struct wire_follow events = {.targets = {&name, 1}, .state_first = true};
+    struct wire_name name = {slice_str(c->args[0])}, flow = {slice_of(name.name.ptr, strcspn(c->args[0], "/"))};
+    struct wire_follow events = {.targets = {&flow, 1}, .state_first = true}; /* items have events of their own */
     struct wire_wait wait = {.targets = {&name, 1}};
     struct wire_stop stop = {.request = w->events_request};
     uint32_t ignored = 0;
