@@ -388,6 +388,9 @@ class List(TypedDict, total=False):
     job: str
     label: str
     newest: bool
+    items: bool
+    apart: bool
+    reasons: bool
 
 
 class Listed(TypedDict, total=False):
@@ -1011,6 +1014,7 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    upstream_failed: int
 
 
 class JobView(TypedDict, total=False):
@@ -1042,6 +1046,10 @@ class JobView(TypedDict, total=False):
     items_begun: int
     items_open: int
     items_bad: int
+    started_ms: int
+    ended_ms: int
+    code: str
+    waits_for: str
 
 
 class Pair(TypedDict, total=False):
@@ -1693,6 +1701,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "job", "text", ""),
         (15, "label", "text", ""),
         (16, "newest", "bool", ""),
+        (20, "items", "bool", ""),
+        (21, "apart", "bool", ""),
+        (22, "reasons", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -2230,6 +2241,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
+        (24, "upstream_failed", "uint", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2260,6 +2272,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (26, "items_begun", "uint", ""),
         (27, "items_open", "uint", ""),
         (28, "items_bad", "uint", ""),
+        (40, "started_ms", "int", ""),
+        (41, "ended_ms", "int", ""),
+        (42, "code", "text", ""),
+        (43, "waits_for", "text", ""),
     ),
     "pair": (
         (1, "key", "text", ""),
