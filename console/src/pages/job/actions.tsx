@@ -88,7 +88,7 @@ export function JobActions({ job, target, reload }: ActionProps) {
       title: `Cancel ${target}?`, text: "Its processes are ended, and the jobs that need it do not run.", action: "Cancel the job", danger: true, note: "Reason",
     });
   const discard = () =>
-    run("discard", `${target} is put away`, {
+    run("discard", `${target} is discarded`, {
       title: `Discard ${target}?`, text: "It leaves the dead letters; it stays in the history of its flow.", action: "Discard", danger: true, note: "Reason",
     });
   return (
