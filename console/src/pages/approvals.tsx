@@ -9,8 +9,9 @@ import { useGet } from "../api/hooks";
 import { textOf, usePages } from "../api/pages";
 import { may, sessionNow } from "../api/session";
 import { Link } from "../router";
-import { Ago, Empty, FlowLink, JobLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
+import { Ago, Empty, FlowLink, JobLink, Loading, Page, Person, Problem, StateBadge } from "../ui/parts";
 import { RunView } from "../ui/run";
+import { Parents } from "./approvals/parents";
 import { Copied, Countdown, Facts } from "../ui/show";
 import { say } from "../ui/toast";
 import "./approvals/approvals.css";
@@ -126,13 +127,14 @@ function Detail({ question, ...rest }: DecisionProps) {
           ["Waits for", question.gate],
           ["Who answers", whoText(question)],
           ["Votes", (question.quorum ?? 1) > 1 ? `${question.votes ?? 0} of ${question.quorum}` : undefined],
-          ["Submitted by", flowView?.principal],
+          ["Submitted by", flowView?.principal && <Person of={flowView.principal} />],
           ["Asked", <Ago ms={question.asked_ms} />],
-          ["If nobody does", question.deadline_ms ? <>denied <Countdown ms={question.deadline_ms} over="now" /></> : undefined],
+          ["Deadline", question.deadline_ms ? <>denied <Countdown ms={question.deadline_ms} over="now" /> unless someone decides</> : undefined],
           ["Hash", question.hash && <Copied text={question.hash} />],
         ]}
       />
       <Decision key={`${question.question} ${question.revision} ${question.votes}`} question={question} {...rest} />
+      <Parents target={question.job ?? ""} />
       {question.body ? <section><h3>What is decided on</h3><RunView run={question.body} /></section> : null}
     </article>
   );

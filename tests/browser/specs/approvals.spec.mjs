@@ -115,6 +115,20 @@ spec("the node of a gate leads to its own question", async ({ open, fresh }) => 
   await question(page, "Its own?").getByRole("button", { name: "Approve" }).waitFor();
 });
 
+spec("what the jobs before a gate gave is shown with the question", async ({ reeve, open }) => {
+  const flow = await reeve.submit({
+    jobs: {
+      build: { run: "echo '{\"accuracy\": 0.93}' > \"$REEVE_OUTPUT\"; echo x > report.txt", artifacts: ["report.txt"] },
+      ok: { needs: "build", gate: { message: "Good enough?" } },
+    },
+  });
+  const page = await open(`/approvals?job=${flow}/ok`);
+  const results = page.getByRole("region", { name: "Results so far" });
+  await results.getByText('"accuracy": 0.93').waitFor();
+  await results.getByRole("link", { name: "report.txt" }).waitFor();
+  await reeve.cli("cancel", flow);
+});
+
 spec("a vote of a quorum is counted", async ({ reeve, open }) => {
   const flow = await reeve.submit(gate("Two of you?", { quorum: 2 }));
   const page = await open(`/approvals?job=${flow}/ok`);
