@@ -145,6 +145,16 @@ spec("list and timeline show the same jobs; the view is in the address", async (
   assert.match(page.url(), /view=timeline/);
 });
 
+spec("a flow shows the last runs of its name", async ({ reeve, open }) => {
+  const flows = [];
+  for (const run of ["true", "exit 1"]) flows.push(await reeve.submit({ name: "twice", jobs: { a: { run, retries: 0 } } }));
+  for (const flow of flows) await reeve.ended(flow);
+  const page = await open(`/flows/${flows[1]}`);
+  await page.locator(".flow-facts .runs a.state-failed").waitFor();
+  await page.locator(".flow-facts .runs a.state-succeeded").click();
+  await page.waitForURL(new RegExp(`/flows/${flows[0]}`));
+});
+
 spec("the critical path is drawn when asked for", async ({ reeve, open }) => {
   const flow = await reeve.submit({ jobs: { a: { run: "true" }, b: { needs: "a", run: "true" } } });
   await reeve.ended(flow);

@@ -17,7 +17,7 @@ spec("a worker is drained and takes jobs again; what it runs is shown", async ({
   await own.cli("cancel", flow);
   await worker.getByText("0 of 4").waitFor();
   await worker.getByRole("button", { name: "Drain" }).click();
-  await worker.getByText("draining", { exact: true }).waitFor();
+  await worker.locator(".state-timed_out", { hasText: "draining" }).waitFor();
   assert.equal((await own.json("workers"))[0].draining, true);
   await worker.getByRole("button", { name: "Take jobs again" }).click();
   await worker.getByText("takes jobs").waitFor();

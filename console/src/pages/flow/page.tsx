@@ -2,12 +2,15 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { PageProps } from "../../app";
-import { post, type FlowView } from "../../api/client";
+import { post, type FlowView, type Schemas } from "../../api/client";
 import { comparePositions } from "../../api/events";
+import { useGet } from "../../api/hooks";
 import { may } from "../../api/session";
 import { Link, flowPath, navigate, setQuery } from "../../router";
 import { Ago, Dialog, durationText, Loading, Page, Person, Problem, StateBadge, useNow } from "../../ui/parts";
 import { act } from "../../ui/toast";
+import { groupFlows, RUNS_SHOWN } from "../flows/group";
+import { Runs } from "../flows/runs";
 import { GraphView } from "./graph";
 import { useHistory } from "./history";
 import { Legend, statesChosen } from "./legend";
@@ -110,6 +113,22 @@ function Actions({ view, onDone }: { view: FlowView; onDone: () => void }) {
   );
 }
 
+/** The flows of the same name: is this one slower than it used to be? */
+function SameName({ name }: { name: string }) {
+  const got = useGet<Schemas["listed"]>("/flows", { name, most: RUNS_SHOWN }, (event) => event.type === "flow");
+  const runs = (got.data?.flows ?? []).filter((run) => run.name === name);
+  const usual = groupFlows(runs)[0]?.tookMs;
+  if (runs.length < 2) return null;
+  return (
+    <div>
+      <dt>Last runs</dt>
+      <dd>
+        <Runs runs={runs} /> {usual === undefined ? null : <span class="faint">usually {durationText(usual)}</span>}
+      </dd>
+    </div>
+  );
+}
+
 function Facts({ view }: { view: FlowView }) {
   const now = useNow();
   const took = (view.finished_ms || now) - (view.created_ms ?? now);
@@ -129,6 +148,7 @@ function Facts({ view }: { view: FlowView }) {
         <dt>Jobs</dt>
         <dd>{(view.job_count ?? 0).toLocaleString()}</dd>
       </div>
+      {view.name ? <SameName name={view.name} /> : null}
       {view.tenant && view.tenant !== "default" ? (
         <div>
           <dt>Tenant</dt>

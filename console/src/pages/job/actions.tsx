@@ -66,7 +66,7 @@ function Callback({ target }: { target: string }) {
     <>
       <button type="button" onClick={() => void fetchToken()}>Callback…</button>
       <Dialog title="Callback" open={given !== undefined} onClose={() => setGiven(undefined)}>
-        <p>Whoever posts to this address ends the job, with no other right. It is shown once.</p>
+        <p>A POST to this address with the token ends the job; the token gives no other right. It is shown once.</p>
         <Facts of={[["POST", given?.url && <Copied text={given.url} />], ["token", given?.token && <Copied text={given.token} />]]} />
       </Dialog>
     </>
