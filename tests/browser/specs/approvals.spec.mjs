@@ -59,7 +59,7 @@ spec("a decision about what was answered meanwhile is not taken, and that is exp
     first.open("POST", `/api/v1/questions/${number}/verdict`, false);
     first.setRequestHeader("content-type", "application/json");
     first.setRequestHeader("reeve-csrf", localStorage.getItem("reeve.csrf") ?? "");
-    first.send(JSON.stringify({ verdict: "deny", hash }));
+    first.send(JSON.stringify({ verdict: "reject", hash }));
     document.querySelector(".decision .primary").click();
   }, { number: asked.question, hash: asked.hash });
   await page.getByRole("alert").filter({ hasText: `Your decision on ${flow}/ok was not taken` }).waitFor();
