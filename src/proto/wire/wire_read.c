@@ -274,6 +274,7 @@ static const struct tlv_field logs_fields[] = {
     TLV_FIELD(5, TLV_U64, wire_logs, most),
     TLV_FIELD(6, TLV_BOOL, wire_logs, follow),
     TLV_FIELD(7, TLV_BOOL, wire_logs, now),
+    TLV_FIELD(8, TLV_BOOL, wire_logs, marks),
 };
 const struct tlv_desc wire_logs_desc = TLV_DESC("logs", wire_logs, logs_fields);
 
@@ -292,6 +293,24 @@ static const struct tlv_field stats_fields[] = {
     TLV_FIELD(2, TLV_LIST, wire_stats, numbers, .max = 10000, .sub = &wire_amount_desc),
 };
 const struct tlv_desc wire_stats_desc = TLV_DESC("stats", wire_stats, stats_fields);
+
+static const struct tlv_field stats_past_fields[] = {
+    TLV_FIELD(1, TLV_I64, wire_stats_past, since_ms),
+    TLV_FIELD(2, TLV_U64, wire_stats_past, step_ms),
+};
+const struct tlv_desc wire_stats_past_desc = TLV_DESC("stats_past", wire_stats_past, stats_past_fields);
+
+static const struct tlv_field sample_fields[] = {
+    TLV_FIELD(1, TLV_I64, wire_sample, time_ms),
+    TLV_FIELD(2, TLV_LIST, wire_sample, numbers, .max = 100, .sub = &wire_amount_desc),
+};
+const struct tlv_desc wire_sample_desc = TLV_DESC("sample", wire_sample, sample_fields);
+
+static const struct tlv_field numbers_past_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_numbers_past, lsn),
+    TLV_FIELD(2, TLV_LIST, wire_numbers_past, samples, .max = 10000, .sub = &wire_sample_desc),
+};
+const struct tlv_desc wire_numbers_past_desc = TLV_DESC("numbers_past", wire_numbers_past, numbers_past_fields);
 
 static const struct tlv_field metrics_fields[] = {
     TLV_FIELD(1, TLV_U64, wire_metrics, lsn),

@@ -240,6 +240,7 @@ struct wire_logs {
     uint64_t most;       /* bytes; 0 = all */
     bool follow;
     bool now; /* what there is now and no more; the answer says how much that is. Nothing is followed */
+    bool marks; /* HTTP: for each piece where it begins, its length, stream and time, in place of its bytes */
 };
 
 struct wire_log_data {
@@ -256,6 +257,22 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+/* Counters over time: a sample each minute, of the last day, as far as this server remembers it. */
+struct wire_stats_past {
+    int64_t since_ms; /* wall time; 0 = all there are */
+    uint64_t step_ms; /* samples are at least this far apart */
+};
+
+struct wire_sample {
+    int64_t time_ms;
+    struct tlv_list numbers; /* of wire_amount: those of `stats` that a chart shows */
+};
+
+struct wire_numbers_past {
+    uint64_t lsn;
+    struct tlv_list samples; /* of wire_sample; the oldest first, the last is of now */
+};
+
 #define WIRE_METRICS_MAX (1u << 20)
 struct wire_metrics {
     uint64_t lsn;
@@ -270,7 +287,7 @@ extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_j
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
     wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
-    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_metrics_desc,
-    wire_empty_desc;
+    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_stats_past_desc,
+    wire_sample_desc, wire_numbers_past_desc, wire_metrics_desc, wire_empty_desc;
 
 #endif

@@ -66,6 +66,8 @@ class Op:
     LOG_DATA = 43
     STATS = 44
     NUMBERS = 45
+    STATS_PAST = 46
+    NUMBERS_PAST = 47
     BLOB_BEGIN = 64
     BLOB_PART = 65
     BLOB_END = 66
@@ -178,6 +180,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     43: ("log_data", "log_data"),
     44: ("stats", "empty"),
     45: ("numbers", "stats"),
+    46: ("stats_past", "stats_past"),
+    47: ("numbers_past", "numbers_past"),
     64: ("blob_begin", "blob_begin"),
     65: ("blob_part", "blob_part"),
     66: ("blob_end", "blob_end"),
@@ -456,6 +460,7 @@ class Logs(TypedDict, total=False):
     most: int
     follow: bool
     now: bool
+    marks: bool
 
 
 class LogData(TypedDict, total=False):
@@ -474,6 +479,16 @@ class Empty(TypedDict, total=False):
 class Stats(TypedDict, total=False):
     lsn: int
     numbers: Sequence[Amount]
+
+
+class StatsPast(TypedDict, total=False):
+    since_ms: int
+    step_ms: int
+
+
+class NumbersPast(TypedDict, total=False):
+    lsn: int
+    samples: Sequence[Sample]
 
 
 class BlobBegin(TypedDict, total=False):
@@ -1126,6 +1141,11 @@ class Amount(TypedDict, total=False):
     amount: int
 
 
+class Sample(TypedDict, total=False):
+    time_ms: int
+    numbers: Sequence[Amount]
+
+
 class BlobView(TypedDict, total=False):
     hash: bytes
     bytes: int
@@ -1761,6 +1781,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (5, "most", "uint", ""),
         (6, "follow", "bool", ""),
         (7, "now", "bool", ""),
+        (8, "marks", "bool", ""),
     ),
     "log_data": (
         (1, "attempt", "uint", ""),
@@ -1775,6 +1796,14 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "stats": (
         (1, "lsn", "uint", ""),
         (2, "numbers", "list", "amount"),
+    ),
+    "stats_past": (
+        (1, "since_ms", "int", ""),
+        (2, "step_ms", "uint", ""),
+    ),
+    "numbers_past": (
+        (1, "lsn", "uint", ""),
+        (2, "samples", "list", "sample"),
     ),
     "blob_begin": (
         (1, "hash", "bytes", ""),
@@ -2342,6 +2371,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "amount": (
         (1, "name", "text", ""),
         (2, "amount", "uint", ""),
+    ),
+    "sample": (
+        (1, "time_ms", "int", ""),
+        (2, "numbers", "list", "amount"),
     ),
     "blob_view": (
         (1, "hash", "bytes", ""),
