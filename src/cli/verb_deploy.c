@@ -96,7 +96,7 @@ static enum err program_read(struct cli *c, struct wire_flow *ret) {
     enum err e = file_read(c, c->args[0], FILE_BYTES_MAX, &run.script);
     if (e == ERR_OK && run.script.len == 0) e = cli_refuse(c, ERR_INVALID, "%s is empty", c->args[0]);
     if (e == ERR_OK && run.script.len > INLINE_BYTES_MAX) {
-        e = blob_put(c, run.script, &run.script_hash);
+        e = blob_put(c, c->args[0], run.script, &run.script_hash);
         run.script = (struct slice){0};
     }
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);

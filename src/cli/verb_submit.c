@@ -95,7 +95,7 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
         return ERR_OK;
     }
-    if (e == ERR_OK) e = blob_put(r->cli, bytes, &ret->hash);
+    if (e == ERR_OK) e = blob_put(r->cli, full, bytes, &ret->hash);
     if (e != ERR_OK) why_set(why, e, "%s", r->cli->why->text);
     return e;
 }

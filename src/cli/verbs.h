@@ -102,8 +102,8 @@ CHECKED enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int6
                           bool *ret_bad);
 /* With --here: the directory of the job is the caller's, and its worker one of this machine. */
 CHECKED enum err run_here(struct cli *c, struct wire_options *o, struct wire_run *run);
-/* Puts a blob unless the server has it; *ret_hash is in the arena. */
-CHECKED enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash);
+/* Puts a blob unless the server has it; `path` is for people, *ret_hash in the arena. */
+CHECKED enum err blob_put(struct cli *c, const char *path, struct slice bytes, struct slice *ret_hash);
 /* Reads a whole file, `-` = standard input; into the arena. */
 CHECKED enum err file_read(struct cli *c, const char *path, size_t most, struct slice *ret);
 CHECKED enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret);

@@ -26,6 +26,8 @@ for (const how of ["stdio", "http"]) {
     assert.deepEqual(job.make.waits_for, []);
     assert.equal(job.fast.workers_that_fit, 0);
     assert.match(job.fast.waits_for[0], /worker/);
+    assert.deepEqual(job.fast.it_lacks, ["capability QPU"]);
+    assert.equal(got.jobs_without_worker, 1);
     assert.match(job.ask.waits_for[0], /person/);
     assert.match(job.end.waits_for[0], /5000 ms/);
     assert.deepEqual(job.end.needs.sort(), ["ask", "fast"]);
