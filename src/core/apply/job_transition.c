@@ -124,7 +124,7 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
     job_set_timer(s, index);
 }
 
-/* Counted where such a job ends, is reset or is loaded, and not in enter() and leave(), which every job goes through. */
+/* Counted where such a job ends, is reset or is loaded: enter() and leave() are the way of every job. */
 static void count_upstream_failed(struct state *s, const struct job *j, int sign) {
     if (j->state != JOB_FAILED || j->cause != CAUSE_UPSTREAM || j->part == PART_CHILD) return;
     struct flow *f = flow_at(s, j->flow);

@@ -317,7 +317,7 @@ struct why_job {
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
 
-/* BLOCK_CAPABILITY: of the workers that are there for the job, the one that lacks the fewest things which it requires. */
+/* BLOCK_CAPABILITY: of the workers that are there for the job, the one that lacks the fewest things it requires. */
 enum lack_kind { LACK_CAPABILITY, LACK_LABEL, LACK_CPU, LACK_MEMORY, LACK_GPUS, LACK_RESOURCE };
 struct lack {
     enum lack_kind kind;

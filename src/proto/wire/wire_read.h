@@ -137,7 +137,7 @@ struct wire_list {
     bool newest; /* of dead letters: the newest first */
     bool items; /* of jobs: behind each foreach job its items */
     bool reasons; /* of jobs: why those that do not run wait */
-    bool apart; /* of jobs: the state `failed` leaves out what failed only because of another; that is `upstream_failed` */
+    bool apart; /* of jobs: the state `failed` is without WIRE_UPSTREAM_FAILED */
 };
 
 #define WIRE_UPSTREAM_FAILED "upstream_failed" /* in `states`: failed only because of another job */
