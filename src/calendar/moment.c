@@ -5,7 +5,7 @@
 
 #include "civil.h"
 
-#define NUMBER_MAX 99999 /* of one term: years of hours, and far from where sums overflow */
+#define NUMBER_MAX 99999         /* of one term: years of hours, and far from where sums overflow */
 #define UTC_MIN (-62135596800LL) /* 0001-01-01 */
 #define UTC_MAX 253402300799LL   /* 9999-12-31T23:59:59 */
 
@@ -59,7 +59,7 @@ struct move {
 static const struct unit {
     const char *word;
     int64_t months, days, seconds;
-} units[] = {{"y", 12, 0, 0}, {"mo", 1, 0, 0},   {"w", 0, 7, 0}, {"d", 0, 1, 0},
+} units[] = {{"y", 12, 0, 0},   {"mo", 1, 0, 0}, {"w", 0, 7, 0}, {"d", 0, 1, 0},
              {"h", 0, 0, 3600}, {"m", 0, 0, 60}, {"s", 0, 0, 1}};
 
 static const struct unit *unit_of(struct slice word) {
@@ -119,8 +119,7 @@ enum err moment_move(const struct zone *z, int64_t utc, struct slice move, int64
         return why_set(why, ERR_INVALID, "expected a move like -1d, +1mo or -1d12h (y mo w d h m s), found `%.*s`",
                        SLICE_FMT(move));
     bool is_fit = is_near(&m) && (m.months == 0 || month_move(wall, m.months, &wall));
-    if (is_fit && (m.months != 0 || m.days != 0))
-        (void)moment_at(z, wall + m.days * CIVIL_DAY, false, true, &utc);
+    if (is_fit && (m.months != 0 || m.days != 0)) (void)moment_at(z, wall + m.days * CIVIL_DAY, false, true, &utc);
     if (is_fit) utc += m.seconds;
     if (!is_fit || wall_of(z, utc) < UTC_MIN || wall_of(z, utc) > UTC_MAX)
         return why_set(why, ERR_INVALID, "`%.*s` leads out of the years %d to %d", SLICE_FMT(move), CIVIL_YEAR_MIN,
@@ -140,12 +139,13 @@ static void week_of(int64_t days, int32_t *ret_year, uint32_t *ret_week, uint32_
     *ret_day = from_monday + 1;
 }
 
-static void offset_put(int32_t offset, struct buf *out) {
+#define OFFSET_BYTES 16u
+
+static const char *offset_text(int32_t offset, char room[OFFSET_BYTES]) {
     int32_t minutes = (offset < 0 ? -offset : offset) / 60;
-    if (offset == 0)
-        buf_put_u8(out, 'Z');
-    else
-        buf_printf(out, "%c%02d:%02d", offset < 0 ? '-' : '+', (int)(minutes / 60), (int)(minutes % 60));
+    if (offset == 0) return "Z";
+    snprintf(room, OFFSET_BYTES, "%c%02d:%02d", offset < 0 ? '-' : '+', (int)(minutes / 60), (int)(minutes % 60));
+    return room;
 }
 
 struct word {
@@ -161,18 +161,12 @@ static void words_of(int64_t wall, int64_t utc, struct word ret[WORDS]) {
     int32_t iso_year;
     uint32_t week, weekday;
     week_of(days, &iso_year, &week, &weekday);
-    const struct word words[WORDS] = {{"YYYY", 4, c.year},
-                                      {"YY", 2, c.year % 100},
-                                      {"MM", 2, c.month},
-                                      {"DDD", 3, days - civil_days(c.year, 1, 1) + 1},
-                                      {"DD", 2, c.day},
-                                      {"hh", 2, c.hour},
-                                      {"mm", 2, c.minute},
-                                      {"ss", 2, c.second},
-                                      {"GGGG", 4, iso_year},
-                                      {"ww", 2, week},
-                                      {"E", 1, weekday},
-                                      {"X", 1, utc}};
+    const struct word words[WORDS] = {{"YYYY", 4, c.year},   {"YY", 2, c.year % 100},
+                                      {"MM", 2, c.month},    {"DDD", 3, days - civil_days(c.year, 1, 1) + 1},
+                                      {"DD", 2, c.day},      {"hh", 2, c.hour},
+                                      {"mm", 2, c.minute},   {"ss", 2, c.second},
+                                      {"GGGG", 4, iso_year}, {"ww", 2, week},
+                                      {"E", 1, weekday},     {"X", 1, utc}};
     memcpy(ret, words, sizeof words);
 }
 
@@ -186,9 +180,10 @@ static size_t put_next(struct slice format, const struct word words[WORDS], int3
         buf_printf(out, "%0*lld", words[i].width, (long long)words[i].value);
         return word.len;
     }
+    char room[OFFSET_BYTES];
     if (is_letter && c != 'Z' && c != 'T' && c != 'W') return 0;
     if (c == 'Z')
-        offset_put(offset, out);
+        buf_put_slice(out, slice_str(offset_text(offset, room)));
     else
         buf_put_u8(out, c);
     return 1;
@@ -209,12 +204,8 @@ enum err moment_format(const struct zone *z, int64_t utc, struct slice format, s
 }
 
 void moment_text(const struct zone *z, int64_t utc, char ret[MOMENT_TEXT_BYTES]) {
-    struct buf out;
     int32_t offset = zone_at(z, utc).offset;
-    char wall[CIVIL_TEXT_BYTES];
+    char wall[CIVIL_TEXT_BYTES], room[OFFSET_BYTES];
     civil_text(utc + offset, wall);
-    buf_init(&out, MOMENT_TEXT_BYTES);
-    offset_put(offset, &out);
-    snprintf(ret, MOMENT_TEXT_BYTES, "%s%.*s", wall, (int)out.len, (const char *)out.at);
-    buf_fini(&out);
+    snprintf(ret, MOMENT_TEXT_BYTES, "%s%s", wall, offset_text(offset, room));
 }

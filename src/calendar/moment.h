@@ -20,6 +20,7 @@
 #include "buf.h"
 #include "zone.h"
 
+#define MOMENT_WORD_BYTES 20u /* at most becomes of one letter */
 #define MOMENT_TEXT_BYTES 32u /* 2026-03-29T02:30:00+01:00 */
 
 /* The moment, in seconds UTC, at which the wall shows `wall`: the first or the last of them where clocks are put back.

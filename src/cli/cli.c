@@ -13,6 +13,7 @@
 #include "datadir.h"
 #include "out.h"
 #include "spec_value.h"
+#include "verbs.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
 #define RECONNECT_MS 100 /* between two looks for a server that is gone */
@@ -323,7 +324,8 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     look_at_terminal(c);
     e = check_file(c);
     if (e != ERR_OK) return e;
-    bool needs_server = !c->verb->offline && cli_flag(c, "dry-run") == NULL;
+    bool only_reads = c->verb->run == verb_submit && cli_flag(c, "dry-run") != NULL; /* a file */
+    bool needs_server = !c->verb->offline && !only_reads;
     bool borrows = needs_server && c->host != NULL && !names_a_place(c);
     if (needs_server) e = borrows ? borrow(c) : cli_connect(c);
     if (e == ERR_OK && c->is_terminal && c->client.fd >= 0 && strcmp(c->client.server_build, c->world->build) != 0)

@@ -58,6 +58,8 @@ enum err verb_schedule_ls(struct cli *c);
 enum err verb_schedule_next(struct cli *c);
 enum err verb_schedule_change(struct cli *c); /* rm, pause, resume */
 enum err verb_schedule_backfill(struct cli *c);
+enum err verb_schedule_show(struct cli *c);
+enum err verb_schedule_run(struct cli *c);
 
 /* verb_deploy.c, verb_service.c */
 enum err verb_deploy(struct cli *c);
@@ -76,10 +78,13 @@ struct flow_sent {
 /* Sends a flow, in parts if it is large. */
 CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent *ret);
 void flow_sent_print(struct cli *c, const struct flow_sent *sent); /* for programs */
+/* Says what it became, and waits for its end with --wait. */
+CHECKED enum err flow_sent_end(struct cli *c, const struct flow_sent *sent);
 
-/* Reads a flow file with its parameters from the flags, and its schedule; sends the files that it names as blobs,
- * unless `dry`. */
-CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+/* What a flow file is read for; of one that is only shown nothing is sent. */
+enum flow_use { FLOW_SUBMITTED, FLOW_SHOWN, FLOW_ADDED, FLOW_SCHEDULED };
+/* Reads it with its parameters from the flags, and its schedule; sends the files that it names as blobs. */
+CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                                      struct spec_schedule *ret_schedule);
 
 /* Waits until all (or, with `any`, one) of the targets are over; a bar on a terminal. *ret_bad: one ended badly.

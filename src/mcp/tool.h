@@ -36,6 +36,7 @@ tool_call_begin tool_job_status, tool_job_logs, tool_logs;                      
 tool_call_begin tool_gate_approve, tool_gate_reject, tool_questions, tool_approve; /* tool_gate.c */
 tool_call_begin tool_list, tool_show, tool_why, tool_workers, tool_events;         /* tool_look.c */
 tool_call_begin tool_submit, tool_add, tool_cancel, tool_wait;                     /* tool_flow.c */
+tool_call_begin tool_schedules, tool_schedule_run;                                 /* tool_schedule.c */
 tool_call_begin tool_plan;                                                         /* tool_plan.c */
 
 #endif

@@ -61,6 +61,8 @@ static void put_flow(struct json *j, const struct wire_flow_view *v) {
     }
     json_object_end(j);
     put_pairs(j, "labels", &v->labels);
+    put_some(j, "schedule", v->schedule);
+    put_some(j, "slot", v->slot);
     if (v->paused) json_key(j, "paused"), json_bool(j, true);
 }
 
@@ -169,6 +171,7 @@ void tool_list(struct tool_call *c) {
                             .states = tool_call_names(c, "states"),
                             .labels = tool_call_pairs(c, "labels"),
                             .text = tool_call_text(c, "text"),
+                            .schedule = tool_call_text(c, "schedule"),
                             .graph = of_flow && !dead};
     tool_call_ask(c, WIRE_LIST, m, then_listed);
 }

@@ -259,7 +259,8 @@ static void days_are_moved_on_the_wall(void **state) {
             snprintf(move, sizeof move, "%+dd", days);
             int64_t wall = from + library_offset(from) + days * CIVIL_DAY;
             assert_int_equal(moment_move(z, from, slice_str(move), &to, &why), ERR_OK);
-            if (to != naive_moment(wall)) fail_msg("%s: %lld %s is %lld", names[i], (long long)from, move, (long long)to);
+            if (to != naive_moment(wall))
+                fail_msg("%s: %lld %s is %lld", names[i], (long long)from, move, (long long)to);
             snprintf(move, sizeof move, "%dh", hours);
             assert_int_equal(moment_move(z, from, slice_str(move), &to, &why), ERR_OK);
             assert_int_equal(to, from + hours * 3600);
