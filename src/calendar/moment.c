@@ -52,25 +52,25 @@ static int64_t wall_of(const struct zone *z, int64_t utc) {
 
 /* ---- moves ---- */
 
-struct move {
+struct moment_sum {
     int64_t months, days, seconds;
 };
 
-static const struct unit {
+static const struct moment_unit {
     const char *word;
     int64_t months, days, seconds;
 } units[] = {{"y", 12, 0, 0},   {"mo", 1, 0, 0}, {"w", 0, 7, 0}, {"d", 0, 1, 0},
              {"h", 0, 0, 3600}, {"m", 0, 0, 60}, {"s", 0, 0, 1}};
 
-static const struct unit *unit_of(struct slice word) {
+static const struct moment_unit *unit_of(struct slice word) {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (slice_eq(word, slice_str(units[i].word))) return &units[i];
     return NULL;
 }
 
 /* `-1d12h`: a sign holds until the next one. */
-static bool move_read(struct slice text, struct move *ret) {
-    struct move m = {0};
+static bool move_read(struct slice text, struct moment_sum *ret) {
+    struct moment_sum m = {0};
     int64_t sign = 1;
     size_t i = 0;
     while (i < text.len) {
@@ -81,7 +81,7 @@ static bool move_read(struct slice text, struct move *ret) {
             number = number * 10 + (text.ptr[i] - '0');
         size_t word = i;
         while (i < text.len && text.ptr[i] >= 'a' && text.ptr[i] <= 'z') i++;
-        const struct unit *unit = unit_of(slice_of(text.ptr + word, i - word));
+        const struct moment_unit *unit = unit_of(slice_of(text.ptr + word, i - word));
         if (word == from || number > NUMBER_MAX || unit == NULL) return false;
         m.months += sign * number * unit->months;
         m.days += sign * number * unit->days;
@@ -93,7 +93,7 @@ static bool move_read(struct slice text, struct move *ret) {
 }
 
 /* Far beyond the years that are written a sum is cut off, so that none overflows. */
-static bool is_near(const struct move *m) {
+static bool is_near(const struct moment_sum *m) {
     int64_t years = CIVIL_YEAR_MAX;
     return m->months > -years * 12 && m->months < years * 12 && m->days > -years * 366 && m->days < years * 366 &&
            m->seconds > -years * 366 * CIVIL_DAY && m->seconds < years * 366 * CIVIL_DAY;
@@ -113,7 +113,7 @@ static bool month_move(int64_t wall, int64_t months, int64_t *ret_wall) {
 }
 
 enum err moment_move(const struct zone *z, int64_t utc, struct slice move, int64_t *ret_utc, struct why *why) {
-    struct move m;
+    struct moment_sum m;
     int64_t wall = wall_of(z, utc);
     if (!move_read(move, &m))
         return why_set(why, ERR_INVALID, "expected a move like -1d, +1mo or -1d12h (y mo w d h m s), found `%.*s`",
@@ -148,30 +148,30 @@ static const char *offset_text(int32_t offset, char room[OFFSET_BYTES]) {
     return room;
 }
 
-struct word {
+struct moment_word {
     const char *word;
     int width;
     int64_t value;
 };
 #define WORDS 12u
 
-static void words_of(int64_t wall, int64_t utc, struct word ret[WORDS]) {
+static void words_of(int64_t wall, int64_t utc, struct moment_word ret[WORDS]) {
     int64_t days = civil_div(wall, CIVIL_DAY);
     struct civil c = civil_of(wall);
     int32_t iso_year;
     uint32_t week, weekday;
     week_of(days, &iso_year, &week, &weekday);
-    const struct word words[WORDS] = {{"YYYY", 4, c.year},   {"YY", 2, c.year % 100},
-                                      {"MM", 2, c.month},    {"DDD", 3, days - civil_days(c.year, 1, 1) + 1},
-                                      {"DD", 2, c.day},      {"hh", 2, c.hour},
-                                      {"mm", 2, c.minute},   {"ss", 2, c.second},
-                                      {"GGGG", 4, iso_year}, {"ww", 2, week},
-                                      {"E", 1, weekday},     {"X", 1, utc}};
+    const struct moment_word words[WORDS] = {{"YYYY", 4, c.year},   {"YY", 2, c.year % 100},
+                                             {"MM", 2, c.month},    {"DDD", 3, days - civil_days(c.year, 1, 1) + 1},
+                                             {"DD", 2, c.day},      {"hh", 2, c.hour},
+                                             {"mm", 2, c.minute},   {"ss", 2, c.second},
+                                             {"GGGG", 4, iso_year}, {"ww", 2, week},
+                                             {"E", 1, weekday},     {"X", 1, utc}};
     memcpy(ret, words, sizeof words);
 }
 
 /* How much of the format it was: the longest word that it begins with, or a sign; 0 = a letter without a meaning. */
-static size_t put_next(struct slice format, const struct word words[WORDS], int32_t offset, struct buf *out) {
+static size_t put_next(struct slice format, const struct moment_word words[WORDS], int32_t offset, struct buf *out) {
     uint8_t c = format.ptr[0];
     bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     for (size_t i = 0; is_letter && i < WORDS; i++) {
@@ -190,7 +190,7 @@ static size_t put_next(struct slice format, const struct word words[WORDS], int3
 }
 
 enum err moment_format(const struct zone *z, int64_t utc, struct slice format, struct buf *out, struct why *why) {
-    struct word words[WORDS];
+    struct moment_word words[WORDS];
     int64_t wall = wall_of(z, utc);
     words_of(wall, utc, words);
     for (size_t i = 0, step = 0; i < format.len; i += step) {

@@ -130,6 +130,10 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "list", { cursor: "mine" }), { code: "invalid" });
     await assert.rejects(call(c, "list", { states: "running" }), { code: "invalid", message: /list of texts/ });
     await assert.rejects(call(c, "show", { target: "f1zzz" }), { code: "not_found" });
+    const { schedules } = await call(c, "schedules");
+    assert.deepEqual(schedules, []);
+    const missing = await call(c, "schedule_run", { schedule: "nothing" });
+    assert.equal(missing.code, "not_found");
     const { workers } = await call(c, "workers");
     assert.equal(workers.length, 1);
     assert.equal(workers[0].attached, true);

@@ -87,13 +87,13 @@ static enum err time_read(const struct calendar *c, const char *what, struct sli
     return ERR_OK;
 }
 
-struct range { /* as a message has it: texts, or else milliseconds */
+struct slot_range { /* as a message has it: texts, or else milliseconds */
     struct slice since, until;
     int64_t since_ms, until_ms;
 };
 
 /* Slots from `since` on and before `until`, as the expression of today has them. */
-static enum err slots_between(struct server *s, const struct request *r, const struct calendar *c, struct range of,
+static enum err slots_between(struct server *s, const struct request *r, const struct calendar *c, struct slot_range of,
                               const int64_t **ret, uint32_t *ret_count, struct why *why) {
     uint32_t most = (uint32_t)s->limits->schedule_waiting_max, count = 0;
     enum err e = of.since.len > 0 ? time_read(c, "since", of.since, &of.since_ms, why) : ERR_OK;
@@ -114,7 +114,7 @@ static enum err slots_between(struct server *s, const struct request *r, const s
 
 static enum err past_slots(struct server *s, struct request *r, const struct wire_schedule_change *m,
                            struct cmd_schedule_name *ret, struct why *why) {
-    struct range range = {m->since, m->until, m->since_ms, m->until_ms};
+    struct slot_range range = {m->since, m->until, m->since_ms, m->until_ms};
     struct calendar c;
     enum err e = calendar_find(s, r, m->name, &c, why);
     return e == ERR_OK ? slots_between(s, r, &c, range, &ret->slots, &ret->slot_count, why) : e;
@@ -185,7 +185,7 @@ static enum err show_between(struct schedule_page *p, const struct calendar *c, 
     const int64_t *slots = NULL;
     uint32_t count = 0;
     enum err e =
-        slots_between(p->s, p->r, c, (struct range){.since = m->since, .until = m->until}, &slots, &count, why);
+        slots_between(p->s, p->r, c, (struct slot_range){.since = m->since, .until = m->until}, &slots, &count, why);
     if (e != ERR_OK) return e;
     struct wire_moment *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_moment, count + 1);
     for (uint32_t i = 0; i < count; i++) list[i] = moment_of(p, c->zone, slots[i]);
