@@ -132,8 +132,7 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "show", { target: "f1zzz" }), { code: "not_found" });
     const { schedules } = await call(c, "schedules");
     assert.deepEqual(schedules, []);
-    const missing = await call(c, "schedule_run", { schedule: "nothing" });
-    assert.equal(missing.code, "not_found");
+    await assert.rejects(call(c, "schedule_run", { schedule: "nothing" }), { code: "not_found" });
     const { workers } = await call(c, "workers");
     assert.equal(workers.length, 1);
     assert.equal(workers[0].attached, true);

@@ -64,7 +64,7 @@ struct wire_schedule_change {
     struct slice name;
     uint8_t op;               /* enum wire_schedule_op */
     int64_t since_ms, until_ms; /* backfill: slots from, and before */
-    struct slice since, until;  /* or as text: 2026-11-01, 2026-11-01T02:30 in the zone of the schedule, or with an offset */
+    struct slice since, until;  /* or as text: 2026-11-01 or 2026-11-01T02:30, in the schedule's zone */
 };
 
 struct wire_schedule_run {
