@@ -47,7 +47,7 @@ enum err file_read(struct cli *c, const char *path, size_t most, struct slice *r
 struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
-    bool dry;
+    enum flow_use use;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -85,7 +85,11 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
         ret->bytes = bytes;
         return ERR_OK;
     }
-    if (e == ERR_OK && r->dry) {
+    if (e == ERR_OK && r->use == FLOW_ASKED) {
+        ret->bytes = slice_of(bytes.ptr, INLINE_BYTES_MAX);
+        return ERR_OK;
+    }
+    if (e == ERR_OK && r->use == FLOW_SHOWN) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
         hash(ctx, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
@@ -105,7 +109,7 @@ static bool is_json(const char *path, struct slice text) {
 
 enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                              struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use == FLOW_SHOWN};
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
@@ -240,6 +244,10 @@ static uint32_t part_end(const struct wire_jobs *all, uint32_t first) {
     for (; end < all->jobs.count && end - first < PART_JOBS_MAX && bytes < PART_BYTES_MAX; end++)
         bytes += 64 + jobs[end].body.len + jobs[end].undo_body.len + 8 * (size_t)jobs[end].parents.count;
     return end;
+}
+
+struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow) {
+    return part_of(c, &flow->part, 0, part_end(&flow->part, 0));
 }
 
 /* Its answer is about one flow. */

@@ -66,6 +66,8 @@ class Op:
     LOG_DATA = 43
     STATS = 44
     NUMBERS = 45
+    STATS_PAST = 46
+    NUMBERS_PAST = 47
     BLOB_BEGIN = 64
     BLOB_PART = 65
     BLOB_END = 66
@@ -119,7 +121,6 @@ class Op:
     LOG_ACK = 140
     DONE = 141
     DONE_ACK = 142
-    SCHEDULE_RUN = 143
     METRICS = 150
     EXPOSED = 151
     DEAD_RETRY = 152
@@ -179,6 +180,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     43: ("log_data", "log_data"),
     44: ("stats", "empty"),
     45: ("numbers", "stats"),
+    46: ("stats_past", "stats_past"),
+    47: ("numbers_past", "numbers_past"),
     64: ("blob_begin", "blob_begin"),
     65: ("blob_part", "blob_part"),
     66: ("blob_end", "blob_end"),
@@ -232,7 +235,6 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     140: ("log_ack", "log_ack"),
     141: ("done", "done"),
     142: ("done_ack", "done_ack"),
-    143: ("schedule_run", "schedule_run"),
     150: ("metrics", "empty"),
     151: ("exposed", "metrics"),
     152: ("dead_retry", "dead"),
@@ -390,7 +392,9 @@ class List(TypedDict, total=False):
     job: str
     label: str
     newest: bool
-    schedule: str
+    items: bool
+    apart: bool
+    reasons: bool
 
 
 class Listed(TypedDict, total=False):
@@ -456,6 +460,7 @@ class Logs(TypedDict, total=False):
     most: int
     follow: bool
     now: bool
+    marks: bool
 
 
 class LogData(TypedDict, total=False):
@@ -474,6 +479,16 @@ class Empty(TypedDict, total=False):
 class Stats(TypedDict, total=False):
     lsn: int
     numbers: Sequence[Amount]
+
+
+class StatsPast(TypedDict, total=False):
+    since_ms: int
+    step_ms: int
+
+
+class NumbersPast(TypedDict, total=False):
+    lsn: int
+    samples: Sequence[Sample]
 
 
 class BlobBegin(TypedDict, total=False):
@@ -611,8 +626,6 @@ class ScheduleChange(TypedDict, total=False):
     op: str
     since_ms: int
     until_ms: int
-    since: str
-    until: str
 
 
 class ScheduleLs(TypedDict, total=False):
@@ -620,9 +633,6 @@ class ScheduleLs(TypedDict, total=False):
     most: int
     name: str
     ahead: int
-    details: bool
-    since: str
-    until: str
 
 
 class ScheduleList(TypedDict, total=False):
@@ -805,11 +815,6 @@ class DoneAck(TypedDict, total=False):
     acks: Sequence[EndAck]
 
 
-class ScheduleRun(TypedDict, total=False):
-    name: str
-    slot: str
-
-
 class Metrics(TypedDict, total=False):
     lsn: int
     text: str
@@ -968,7 +973,6 @@ class Run(TypedDict, total=False):
     shared: bool
     handler: str
     titan: str
-    late: str
 
 
 class Name(TypedDict, total=False):
@@ -1025,9 +1029,7 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
-    schedule: str
-    slot_ms: int
-    slot: str
+    upstream_failed: int
 
 
 class JobView(TypedDict, total=False):
@@ -1059,6 +1061,10 @@ class JobView(TypedDict, total=False):
     items_begun: int
     items_open: int
     items_bad: int
+    started_ms: int
+    ended_ms: int
+    code: str
+    waits_for: str
 
 
 class Pair(TypedDict, total=False):
@@ -1120,8 +1126,6 @@ Event = TypedDict(
         "attempt": "int",
         "worker": "str",
         "due_ms": "int",
-        "schedule": "str",
-        "slot_ms": "int",
     }, total=False)
 
 
@@ -1135,6 +1139,11 @@ class LogPiece(TypedDict, total=False):
 class Amount(TypedDict, total=False):
     name: str
     amount: int
+
+
+class Sample(TypedDict, total=False):
+    time_ms: int
+    numbers: Sequence[Amount]
 
 
 class BlobView(TypedDict, total=False):
@@ -1189,11 +1198,6 @@ class ScheduleView(TypedDict, total=False):
     skipped: int
     waiting: int
     ahead: Sequence[Moment]
-    zone: str
-    principal: str
-    next: str
-    slots: Sequence[Slot]
-    between: Sequence[Moment]
 
 
 class ServiceView(TypedDict, total=False):
@@ -1570,16 +1574,6 @@ class Kept(TypedDict, total=False):
 
 class Moment(TypedDict, total=False):
     ms: int
-    text: str
-
-
-class Slot(TypedDict, total=False):
-    what: str
-    slot_ms: int
-    slot: str
-    count: int
-    flow: str
-    state: str
 
 
 class Demand(TypedDict, total=False):
@@ -1686,7 +1680,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "job", "text", ""),
         (3, "revision", "uint", ""),
         (4, "hash", "bytes", ""),
-        (5, "verdict", "enum", "allow deny constrain hold again quarantine redact fail"),
+        (5, "verdict", "enum", "approve reject constrain hold again quarantine redact fail"),
         (6, "reason", "text", ""),
         (7, "payload", "bytes", ""),
         (8, "again_ms", "int", ""),
@@ -1727,7 +1721,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "job", "text", ""),
         (15, "label", "text", ""),
         (16, "newest", "bool", ""),
-        (17, "schedule", "text", ""),
+        (20, "items", "bool", ""),
+        (21, "apart", "bool", ""),
+        (22, "reasons", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -1785,6 +1781,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (5, "most", "uint", ""),
         (6, "follow", "bool", ""),
         (7, "now", "bool", ""),
+        (8, "marks", "bool", ""),
     ),
     "log_data": (
         (1, "attempt", "uint", ""),
@@ -1799,6 +1796,14 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "stats": (
         (1, "lsn", "uint", ""),
         (2, "numbers", "list", "amount"),
+    ),
+    "stats_past": (
+        (1, "since_ms", "int", ""),
+        (2, "step_ms", "uint", ""),
+    ),
+    "numbers_past": (
+        (1, "lsn", "uint", ""),
+        (2, "samples", "list", "sample"),
     ),
     "blob_begin": (
         (1, "hash", "bytes", ""),
@@ -1916,17 +1921,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "op", "enum", "remove pause resume backfill"),
         (3, "since_ms", "int", ""),
         (4, "until_ms", "int", ""),
-        (5, "since", "text", ""),
-        (6, "until", "text", ""),
     ),
     "schedule_ls": (
         (1, "cursor", "bytes", ""),
         (2, "most", "uint", ""),
         (3, "name", "text", ""),
         (4, "ahead", "uint", ""),
-        (5, "details", "bool", ""),
-        (6, "since", "text", ""),
-        (7, "until", "text", ""),
     ),
     "schedule_list": (
         (1, "lsn", "uint", ""),
@@ -2078,10 +2078,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (1, "lsn", "uint", ""),
         (2, "acks", "list", "end_ack"),
     ),
-    "schedule_run": (
-        (1, "name", "text", ""),
-        (2, "slot", "text", ""),
-    ),
     "metrics": (
         (1, "lsn", "uint", ""),
         (2, "text", "text", ""),
@@ -2224,7 +2220,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (61, "shared", "bool", ""),
         (65, "handler", "text", ""),
         (66, "titan", "text", ""),
-        (67, "late", "text", ""),
     ),
     "name": (
         (1, "name", "text", ""),
@@ -2275,9 +2270,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
-        (16, "schedule", "text", ""),
-        (17, "slot_ms", "int", ""),
-        (18, "slot", "text", ""),
+        (24, "upstream_failed", "uint", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2308,6 +2301,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (26, "items_begun", "uint", ""),
         (27, "items_open", "uint", ""),
         (28, "items_bad", "uint", ""),
+        (40, "started_ms", "int", ""),
+        (41, "ended_ms", "int", ""),
+        (42, "code", "text", ""),
+        (43, "waits_for", "text", ""),
     ),
     "pair": (
         (1, "key", "text", ""),
@@ -2364,8 +2361,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (9, "attempt", "uint", ""),
         (10, "worker", "text", ""),
         (11, "due_ms", "int", ""),
-        (12, "schedule", "text", ""),
-        (13, "slot_ms", "int", ""),
     ),
     "log_piece": (
         (1, "offset", "uint", ""),
@@ -2376,6 +2371,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "amount": (
         (1, "name", "text", ""),
         (2, "amount", "uint", ""),
+    ),
+    "sample": (
+        (1, "time_ms", "int", ""),
+        (2, "numbers", "list", "amount"),
     ),
     "blob_view": (
         (1, "hash", "bytes", ""),
@@ -2424,11 +2423,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "skipped", "uint", ""),
         (15, "waiting", "uint", ""),
         (16, "ahead", "list", "moment"),
-        (17, "zone", "text", ""),
-        (18, "principal", "text", ""),
-        (19, "next", "text", ""),
-        (20, "slots", "list", "slot"),
-        (21, "between", "list", "moment"),
     ),
     "service_view": (
         (1, "name", "text", ""),
@@ -2770,15 +2764,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     ),
     "moment": (
         (1, "ms", "int", ""),
-        (2, "text", "text", ""),
-    ),
-    "slot": (
-        (1, "what", "text", ""),
-        (2, "slot_ms", "int", ""),
-        (3, "slot", "text", ""),
-        (4, "count", "uint", ""),
-        (5, "flow", "text", ""),
-        (6, "state", "text", ""),
     ),
     "demand": (
         (1, "pool", "text", ""),
