@@ -286,6 +286,7 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .schedule = bytes(r->schedule),
         .slot_ms = r->slot_ms,
         .fire = (enum trace_fire)r->fire,
+        .zone = bytes(r->zone),
     };
 }
 
@@ -311,6 +312,7 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
         .catch_up = (enum trace_catch_up)r->catch_up,
         .overlap = (enum trace_overlap)r->overlap,
         .paused = r->paused,
+        .zone = bytes(r->zone),
     };
 }
 

@@ -111,7 +111,7 @@ enum trace_verdict {
 enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
 enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
 enum trace_slot_end { TSLOT_MISSED, TSLOT_OVERLAP, TSLOT_FULL, TSLOT_QUEUED, TSLOT_REPLACES, TSLOT_COUNT };
-enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_COUNT };
+enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_ASKED, TFIRE_COUNT };
 
 #define TRACE_NO_JOB UINT32_MAX
 
@@ -266,6 +266,7 @@ struct trace_jobs {
     struct trace_bytes schedule;  /* that made it; len 0 = a client did */
     int64_t slot_ms;
     enum trace_fire fire;
+    struct trace_bytes zone; /* of the slot */
 };
 
 /* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
@@ -277,6 +278,7 @@ struct trace_schedule {
     enum trace_catch_up catch_up;
     enum trace_overlap overlap;
     bool paused;
+    struct trace_bytes zone;
     int64_t late_ms;      /* later than this is missed */
     uint32_t catch_up_max, waiting_max;
 };

@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "panic.h"
 #include "simproc.h"
+#include "simzones.h"
 #include "wire_run.h"
 #include "world.h"
 
@@ -628,5 +629,7 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
     };
     if (s->end_ms < s->start_ms) s->end_ms = s->start_ms;
     /* few different expressions, so that some are set again unchanged */
-    s->expression = text(&m->arena, "every %us; from 2023-11-14T22:13:20Z", 1u << rng_below(r, 3));
+    uint32_t seconds = 1u << rng_below(r, 3);
+    s->expression =
+        text(&m->arena, "every %us; from 2023-11-14T22:13:20Z%s", seconds, seconds == 2 ? "; zone " SIM_ZONE : "");
 }

@@ -45,6 +45,7 @@
     X(WIRE_TOKEN_LS,         CAN_ADMIN,                    NAMES_ALL_TENANTS, 0,                    req_token_ls)        \
     X(WIRE_SCHEDULE_SET,     CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_set)    \
     X(WIRE_SCHEDULE_CHANGE,  CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_change) \
+    X(WIRE_SCHEDULE_RUN,     CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_run)    \
     X(WIRE_SCHEDULE_LS,      CAN_LOOK | CAN_OPERATE,       NAMES_OWN,         0,                    req_schedule_ls)     \
     X(WIRE_SERVICE_SET,      CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_service_set)     \
     X(WIRE_SERVICE_LS,       CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_service_ls)      \

@@ -57,6 +57,8 @@
     X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")              \
+    X(asked_takes_slot, "a run that a person asks for makes slots vanish")                      \
+    X(zone_forgotten, "a flow does not know the time zone of its slot")                         \
     X(tenant_ignored, "a worker gets jobs of tenants that it does not serve")                   \
     X(done_before_log, "an end is recorded before the log that it names is durable")            \
     X(log_acked_early, "the server acknowledges output before it is durable")                   \

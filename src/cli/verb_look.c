@@ -214,7 +214,8 @@ enum err verb_ls(struct cli *c) {
     struct wire_list m = {.what = WIRE_LIST_FLOWS,
                           .name = cli_flag_text(c, "name"),
                           .states = cli_flag_names(c, "state"),
-                          .text = cli_flag_text(c, "search")};
+                          .text = cli_flag_text(c, "search"),
+                          .schedule = cli_flag_text(c, "schedule")};
     enum err e = check_dialect(c);
     if (e == ERR_OK) e = check_states(c);
     if (e == ERR_OK) e = cli_flag_moment(c, "since", &m.since_ms);
@@ -438,6 +439,8 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
         snprintf(label, sizeof label, "%.*s=%.*s", SLICE_FMT(labels[i].key), SLICE_FMT(labels[i].value));
         line(c, i == 0 ? "labels" : "", slice_str(label));
     }
+    line(c, "schedule", v->schedule);
+    line(c, "slot", v->slot);
     line_time(c, "created", v->created_ms);
     line_time(c, "finished", v->finished_ms);
     struct buf text;

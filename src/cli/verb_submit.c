@@ -47,7 +47,7 @@ enum err file_read(struct cli *c, const char *path, size_t most, struct slice *r
 struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
-    enum flow_files files;
+    enum flow_use use;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -85,11 +85,11 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
         ret->bytes = bytes;
         return ERR_OK;
     }
-    if (e == ERR_OK && r->files == FLOW_FILES_CUT) {
+    if (e == ERR_OK && r->use == FLOW_ASKED) {
         ret->bytes = slice_of(bytes.ptr, INLINE_BYTES_MAX);
         return ERR_OK;
     }
-    if (e == ERR_OK && r->files == FLOW_FILES_HASH) {
+    if (e == ERR_OK && r->use == FLOW_SHOWN) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
         hash(ctx, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
@@ -107,16 +107,16 @@ static bool is_json(const char *path, struct slice text) {
     return i < text.len && text.ptr[i] == '{';
 }
 
-/* `grows`: its jobs are for a flow that is there. */
-static enum err read_flow(struct cli *c, const char *path, enum flow_files files, bool grows, struct wire_flow *ret,
-                          struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, files};
+enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
+                             struct spec_schedule *ret_schedule) {
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
     struct spec_input in = {
         .source = {.name = r.path},
-        .grows = grows,
+        .grows = use == FLOW_ADDED,
+        .has_slot = use == FLOW_SCHEDULED,
         .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
     if (e == ERR_OK && in.source.text.len == 0)
@@ -132,11 +132,6 @@ static enum err read_flow(struct cli *c, const char *path, enum flow_files files
                                       : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
     return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
-}
-
-enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
-                             struct spec_schedule *ret_schedule) {
-    return read_flow(c, path, files, false, ret, ret_schedule);
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -311,23 +306,10 @@ void flow_sent_print(struct cli *c, const struct flow_sent *sent) {
     api_print_answer(c, "POST /flows", WIRE_SUBMITTED, &m);
 }
 
-enum err verb_submit(struct cli *c) {
-    struct wire_flow flow;
-    struct flow_sent sent;
-    bool dry = c->client.fd < 0;
-    struct spec_schedule schedule;
-    enum err e = verb_flow_file_read(c, c->args[0], dry ? FLOW_FILES_HASH : FLOW_FILES_SEND, &flow, &schedule);
-    if (e == ERR_OK) e = flags_over(c, &flow);
-    if (e != ERR_OK) return e;
-    if (dry) {
-        dry_print(c, &flow);
-        return ERR_OK;
-    }
-    e = flow_send(c, &flow, &sent);
-    if (e != ERR_OK) return e;
-    const struct wire_submitted_flow *got = &sent.flow;
+enum err flow_sent_end(struct cli *c, const struct flow_sent *sent) {
+    const struct wire_submitted_flow *got = &sent->flow;
     if (c->json)
-        flow_sent_print(c, &sent);
+        flow_sent_print(c, sent);
     else if (c->is_terminal)
         printf("%.*s  %s%u job%s\n", SLICE_FMT(got->flow), got->repeated ? "as before, " : "", got->job_count,
                got->job_count == 1 ? "" : "s");
@@ -337,9 +319,25 @@ enum err verb_submit(struct cli *c) {
     fflush(stdout);
     struct wire_name name = {arena_slice(&c->arena, got->flow)};
     bool bad = false;
-    e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
+    enum err e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
     if (e == ERR_OK && bad) c->exit_code = EXIT_ENDED_BADLY;
     return e;
+}
+
+enum err verb_submit(struct cli *c) {
+    struct wire_flow flow;
+    struct flow_sent sent;
+    bool dry = c->client.fd < 0;
+    struct spec_schedule schedule;
+    enum err e = verb_flow_file_read(c, c->args[0], dry ? FLOW_SHOWN : FLOW_SUBMITTED, &flow, &schedule);
+    if (e == ERR_OK) e = flags_over(c, &flow);
+    if (e != ERR_OK) return e;
+    if (dry) {
+        dry_print(c, &flow);
+        return ERR_OK;
+    }
+    e = flow_send(c, &flow, &sent);
+    return e == ERR_OK ? flow_sent_end(c, &sent) : e;
 }
 
 /* The flow of the job that we are inside of. */
@@ -358,7 +356,7 @@ enum err verb_add(struct cli *c) {
     struct spec_schedule ignored;
     struct slice flow = slice_str(c->args[0]);
     enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
-    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], FLOW_FILES_SEND, true, &file, &ignored);
+    if (e == ERR_OK) e = verb_flow_file_read(c, c->args[c->arg_count - 1], FLOW_ADDED, &file, &ignored);
     struct flow_sent sent = {.flow = {.flow = flow}};
     if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0, &sent);
     if (e != ERR_OK) return e;

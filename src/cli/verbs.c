@@ -61,6 +61,7 @@ static const struct cli_flag ls_flags[] = {
     {"label",   'l', "NAME=VALUE", "list only flows with this label; may be repeated"},
     {"since",   0,   "WHEN",    "list only flows created since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
     {"until",   0,   "WHEN",    "list only flows created before"},
+    {"schedule", 0,  "NAME",    "list only flows that this schedule made"},
     {"items",   'i', NULL,      "list the items of foreach jobs, too (default: one line for all items of a job)"},
     {"search",  0,   "TEXT",    "list only flows with these words in names, labels or errors"},
     {"limit",   0,   "N",       "list at most N (default: 50)"},
@@ -223,8 +224,14 @@ static const struct cli_flag next_flags[] = {
     {0},
 };
 static const struct cli_flag backfill_flags[] = {
-    {"since", 0, "TIME", "run slots at or after this time"},
+    {"since", 0, "TIME", "run slots at or after this time: 2026-11-01 or 2026-11-01T02:30 in the zone of the schedule"},
     {"until", 0, "TIME", "run slots before this time"},
+    {"dry-run", 0, NULL, "only list the slots"},
+    {0},
+};
+static const struct cli_flag run_now_flags[] = {
+    {"slot", 0, "TIME", "the slot that the run is for: 2026-11-01 or 2026-11-01T02:30 in the zone of the schedule (default: now)"},
+    {"wait", 'w', NULL, "wait until the flow has finished; exit 1 if it failed"},
     {0},
 };
 static const struct cli_flag deploy_flags[] = {
@@ -295,11 +302,13 @@ const struct cli_verb cli_verbs[] = {
 
     {"schedule add", "FILE|-", "create or update a schedule", "The times come from `schedule:` in the file, or from flags. Adding it again updates it; its flows have the rights of the user who added it.", verb_schedule_add, schedule_flags, 1, 1, 0, false},
     {"schedule ls", "", "list schedules", NULL, verb_schedule_ls, NULL, 0, 0, 0, false},
+    {"schedule show", "NAME", "show a schedule: when it fires, its last slots with their flows, and its next ones", NULL, verb_schedule_show, next_flags, 1, 1, 0, false},
     {"schedule next", "NAME", "show the next slots of a schedule", NULL, verb_schedule_next, next_flags, 1, 1, 0, false},
     {"schedule pause", "NAME", "pause a schedule; slots due meanwhile are skipped", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule resume", "NAME", "resume a paused schedule, from now on", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule rm", "NAME", "remove a schedule; its flows stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
-    {"schedule backfill", "NAME", "run past slots of a schedule again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
+    {"schedule run", "NAME", "run the flow of a schedule now", "The flow runs on behalf of the user who asks. The slots of the schedule stay as they are; while its last flow is running, the run is refused.", verb_schedule_run, run_now_flags, 1, 1, 0, false},
+    {"schedule backfill", "NAME", "run past slots of a schedule again", "The slots run one after the other, each as a flow of its own.", verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
 
     {"deploy", "FILE [--] [ARG]...", "run a script, program, archive or flow file as a service, until stopped", "Waits until the service is healthy, or tells why it is not and rolls back to the previous version. FILE is sent along; ARG... are arguments of the program. Deploying the same name again replaces the service: the old version stops, then the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
     {"services", "[NAME]", "list services, or show all details of one", "RESTARTS counts the restarts of the current version.", verb_services, NULL, 0, 1, 0, false},

@@ -65,6 +65,8 @@ enum err verb_schedule_ls(struct cli *c);
 enum err verb_schedule_next(struct cli *c);
 enum err verb_schedule_change(struct cli *c); /* rm, pause, resume */
 enum err verb_schedule_backfill(struct cli *c);
+enum err verb_schedule_show(struct cli *c);
+enum err verb_schedule_run(struct cli *c);
 
 /* verb_deploy.c, verb_service.c */
 enum err verb_deploy(struct cli *c);
@@ -83,15 +85,19 @@ struct flow_sent {
 /* Sends a flow, in parts if it is large. */
 CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent *ret);
 void flow_sent_print(struct cli *c, const struct flow_sent *sent); /* for programs */
+/* Says what it became, and waits for its end with --wait. */
+CHECKED enum err flow_sent_end(struct cli *c, const struct flow_sent *sent);
 
-/* What becomes of large files that a flow file names; small ones are inside their jobs. */
-enum flow_files {
-    FLOW_FILES_SEND, /* as blobs */
-    FLOW_FILES_HASH, /* only their hash: nothing is sent */
-    FLOW_FILES_CUT,  /* only their beginning: what the server is asked about is not run */
+/* What a flow file is read for, and so what becomes of large files that it names; small ones are inside their jobs. */
+enum flow_use {
+    FLOW_SUBMITTED, /* they are sent as blobs; so of the next two */
+    FLOW_ADDED,     /* its jobs are for a flow that is there */
+    FLOW_SCHEDULED,
+    FLOW_SHOWN, /* only their hash: nothing is sent */
+    FLOW_ASKED, /* only their beginning: what the server is asked about is not run */
 };
 /* Reads a flow file with its parameters from the flags, and its schedule. */
-CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
+CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                                      struct spec_schedule *ret_schedule);
 /* The jobs of a flow that have room in one request, from the first on; the rest would follow. */
 struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow);

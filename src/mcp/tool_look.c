@@ -65,6 +65,8 @@ static void put_flow(struct json *j, const struct wire_flow_view *v) {
     put_number(j, WIRE_UPSTREAM_FAILED, v->upstream_failed);
     json_object_end(j);
     put_pairs(j, "labels", &v->labels);
+    put_some(j, "schedule", v->schedule);
+    put_some(j, "slot", v->slot);
     if (v->paused) json_key(j, "paused"), json_bool(j, true);
 }
 
@@ -177,6 +179,7 @@ void tool_list(struct tool_call *c) {
                             .states = tool_call_names(c, "states"),
                             .labels = tool_call_pairs(c, "labels"),
                             .text = tool_call_text(c, "text"),
+                            .schedule = tool_call_text(c, "schedule"),
                             .graph = of_flow && !dead,
                              .newest = dead,
                             .items_of = tool_call_text(c, "items_of"),

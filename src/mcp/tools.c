@@ -71,6 +71,7 @@ static const struct tool tools[] = {
         {"name", TOOL_TEXT, false, "only names that begin so"},
         {"labels", TOOL_PAIRS, false, "only flows with all of these, like {\"agent_run_id\": \"…\"}"},
         {"text", TOOL_TEXT, false, "only flows with these words in names, labels or errors"},
+        {"schedule", TOOL_TEXT, false, "only flows that this schedule made"},
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
@@ -151,6 +152,10 @@ static const struct tool tools[] = {
         {"hash", TOOL_TEXT, true, "that `questions` showed; refused when something else is asked by now"},
         {"verdict", TOOL_TEXT, false, "approve (default) or reject"},
         {"reason", TOOL_TEXT, false, "why; it is kept"},
+        {0}}},
+    {"schedule_run", "Runs the flow of a schedule now, on your behalf. Refused while its last flow is running.", "submitter", false, tool_schedule_run, {
+        {"schedule", TOOL_TEXT, true, "its name"},
+        {"slot", TOOL_TEXT, false, "the slot that the run is for, like 2026-11-01 or 2026-11-01T02:30 in its zone (default: now)"},
         {0}}},
     {"workers", "Who runs jobs: slots, load, capabilities, labels.", "viewer", true, tool_workers, {
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},

@@ -138,6 +138,7 @@ struct spec_param {
     bool truth;
     struct slice value; /* as text */
     uint32_t at;
+    bool is_late; /* its value is a template of the slot */
     const struct json_node *standard, *choices;
     struct slice description;
 };

@@ -333,6 +333,21 @@ static void limits(void **state) {
         assert_has(said, "memory kept for each process by itself");
 }
 
+static void nightly(void **state) {
+    (void)state;
+    const char *id = run("nightly", "-p day=2026-11-01", NULL, 0);
+    assert_string_equal(log_of(id, "extract"), "extracted 2026-11-01\n");
+    assert_string_equal(log_of(id, "load"), "loaded 2026/11 made by hand\n");
+    (void)realcli_ok(r, "schedule add examples/nightly.yaml", NULL);
+    struct ran ran = realcli_ok(r, "schedule run nightly --slot 2026-11-01T02:30 --wait", NULL);
+    char args[128], made[64];
+    snprintf(made, sizeof made, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    snprintf(args, sizeof args, "logs %s/extract", made);
+    assert_string_equal(realcli_ok(r, args, NULL).out, "extracted 2026-10-31\n");
+    assert_string_equal(log_of(made, "load"), "loaded 2026/10 made by nightly\n");
+    (void)realcli_ok(r, "schedule rm nightly", NULL);
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -355,6 +370,7 @@ static const struct {
     {"limits", limits},
     {"map-reduce", map_reduce},
     {"ml-gate", ml_gate},
+    {"nightly", nightly},
     {"retries", retries},
     {"saga-booking", saga_booking},
     {"sandbox", sandbox},
@@ -376,7 +392,10 @@ static void every_example_is_here(void **state) {
             if (strcmp(path, found.gl_pathv[i]) == 0) break;
         }
         if (k == COUNT) fail_msg("%s has no test", found.gl_pathv[i]);
-        assert_has(realcli_ok(r, "submit --dry-run %s", found.gl_pathv[i]).out, "\"jobs\":[{\"name\":");
+        char args[160];
+        const char *flags = examples[k].test == nightly ? "-p day=2026-11-01" : ""; /* else a schedule gives it */
+        snprintf(args, sizeof args, "submit --dry-run %s %s", path, flags);
+        assert_has(realcli_ok(r, args, NULL).out, "\"jobs\":[{\"name\":");
     }
     globfree(&found);
 }

@@ -126,6 +126,7 @@ static const struct {
     {WIRE_SCHEDULE_SET, "{\"name\": \"made\", \"expression\": \"every 1h\", \"paused\": true, \"flow\": {\"spec\": "
                         "{\"jobs\": {\"a\": {\"noop\": true}}}}}"},
     {WIRE_SCHEDULE_CHANGE, "{\"name\": \"@name\", \"op\": \"pause\"}"},
+    {WIRE_SCHEDULE_RUN, "{\"name\": \"@name\"}"},
     {WIRE_SCHEDULE_LS, "{\"name\": \"@name\"}"},
     {WIRE_SERVICE_SET, "{\"name\": \"@name\", \"desired\": \"stopped\"}"},
     {WIRE_SERVICE_LS, "{}"},

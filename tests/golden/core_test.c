@@ -69,6 +69,12 @@ static const struct golden versions[] = {
      {{REC_CLOCK, REC_CLOCK}},
      {0xa64b128a8ad16e84, 0x95de3697cf569dba},
      {0x9dabbe9b0d59fe1b, 0x61e1b7476d7ce6ec}},
+    {"tests/golden/core-v1-slot",
+     9,
+     5,
+     {{REC_SCHEDULE, REC_SCHEDULE}, {REC_SUBMITTED, REC_SUBMITTED}},
+     {0xb55c11c058762313, 0x52bb5350d5f1290d},
+     {0x67e9e0c695aa4e0b, 0xcc1865cc8bc5d0ea}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -522,6 +528,36 @@ static void schedule_second_half(struct fixture *r) {
     fixture_crash(r);
 }
 
+/* ---- slots with their zone, and a run that a person asks for ---- */
+
+static void set_in_zone(struct fixture *r, const char *zone) {
+    struct options o = fixture_options();
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = SLICE("nightly"),
+                                            .expression = SLICE("every minute"),
+                                            .zone = slice_str(zone),
+                                            .catch_up = CATCH_UP_LAST,
+                                            .overlap = OVERLAP_QUEUE,
+                                            .jobs = {&o, 1, &spec, 1, false}};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void slot_first_half(struct fixture *r) {
+    int64_t past = 60000;
+    set_in_zone(r, "Europe/Lisbon");
+    about_schedule(r, CMD_SCHEDULE_RUN, "nightly", false, &past, 1);
+    pass_slots(r, 2); /* they wait for its end */
+    assert_int_equal(nightly(r).waiting, 2);
+}
+
+static void slot_second_half(struct fixture *r) {
+    assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX}));
+    set_in_zone(r, "");
+    assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX}));
+    fixture_crash(r);
+}
+
 /* ---- a clock that was wrong ---- */
 
 static void clock_steps(struct fixture *r, int64_t by_ms) {
@@ -559,6 +595,7 @@ static const struct script scripts[] = {
     {"service", service_first_half, service_second_half},
     {"schedule", schedule_first_half, schedule_second_half},
     {"clock", clock_first_half, clock_second_half},
+    {"slot", slot_first_half, slot_second_half},
 };
 
 /* ---- files ---- */

@@ -158,6 +158,7 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "list", { cursor: "mine" }), { code: "invalid" });
     await assert.rejects(call(c, "list", { states: "running" }), { code: "invalid", message: /list of texts/ });
     await assert.rejects(call(c, "show", { target: "f1zzz" }), { code: "not_found" });
+    await assert.rejects(call(c, "schedule_run", { schedule: "nothing" }), { code: "not_found" });
     const { workers } = await call(c, "workers");
     assert.equal(workers.length, 1);
     assert.equal(workers[0].attached, true);

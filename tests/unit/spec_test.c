@@ -541,6 +541,68 @@ static void templates_are_filled_in_by_stages(void **state) {
     flowlab_fini(&l);
 }
 
+/* A default that names the slot is filled in when that is there: until then whatever uses the parameter waits, too. */
+static void a_slot_decides_parameters(void **state) {
+    (void)state;
+    struct flowlab l;
+    static const char text[] = "params: {day: '${= date(schedule.slot, \"-1d\")}', n: 3}\n"
+                               "jobs:\n"
+                               "  a: {run: 'x ${params.day} ${params.n} ${schedule.date}'}\n"
+                               "  b: {run: 'x ${params.n}', when: params.day ~= nil}\n"
+                               "  c: {run: 'x ${= params.day .. params.n}'}\n"
+                               "  d: {run: [x, '${params.n}']}\n";
+    flowlab_init(&l);
+    l.has_slot = true;
+    good(&l, text, NULL);
+    struct wire_run run = flowlab_run(&l, "a");
+    assert_slice(run.shell, "x ${params.day} 3 ${schedule.date}");
+    assert_slice(run.params, "{\"n\":3}");
+    assert_slice(run.late, "{\"day\":\"${= date(schedule.slot, \\\"-1d\\\")}\"}");
+    assert_int_equal(flowlab_options(&l, "a")->gates, 2);
+    assert_int_equal(flowlab_options(&l, "b")->gates, 1);
+    assert_true(flowlab_run(&l, "b").late.len > 0);
+    assert_slice(flowlab_run(&l, "c").shell, "x ${= params.day .. params.n}");
+    assert_int_equal(flowlab_options(&l, "d")->gates, 0); /* it uses nothing of the slot */
+    assert_int_equal(flowlab_run(&l, "d").late.len, 0);
+    l.has_slot = false;
+    assert_int_equal(flowlab_read(&l, slice_str(text), NULL), ERR_INVALID);
+    assert_non_null(strstr(l.why.text, "flow.yaml:1:10: parameter `day` gets its value from the slot of a schedule: "
+                                       "pass -p day=VALUE"));
+    assert_int_equal(flowlab_read(&l, slice_str(text), "day=2026-01-01"), ERR_INVALID);
+    assert_non_null(strstr(l.why.text, "flow.yaml:3:12: `schedule` is known only in flows that a schedule makes"));
+    good(&l, "params: {day: '${schedule.date}'}\njobs: {a: 'x ${params.day}'}\n", "day=2026-01-01");
+    assert_slice(flowlab_run(&l, "a").shell, "x 2026-01-01");
+    assert_int_equal(flowlab_options(&l, "a")->gates, 0);
+    flowlab_fini(&l);
+}
+
+static void what_a_slot_cannot_decide_is_refused(void **state) {
+    (void)state;
+    struct flowlab l;
+    static const struct {
+        const char *text, *said;
+    } bad[] = {
+        {"params: {n: '${schedule.slot}'}\njobs: {a: {run: x, retries: '${params.n}'}}\n",
+         "known when a slot has come"},
+        {"params: {n: '${schedule.slot} ${flow.id}'}\njobs: {a: x}\n", "a default can use `schedule` and nothing else"},
+        {"params: {n: {default: '${schedule.date}', choices: [a]}}\njobs: {a: x}\n", "has no `choices`"},
+        {"params: {n: '${schedule.day}'}\njobs: {a: x}\n", "schedule has no `day`"},
+        {"params: {n: '${= date(schedule.slot, \"-1x\")}'}\njobs: {a: x}\n", "expected a move like -1d"},
+        {"jobs: {a: 'x ${= date(schedule.slot, \"YYYY-MM-dd\")}'}\n", "`d` in the format `YYYY-MM-dd`"},
+        {"jobs: {a: 'x ${= date(schedule.slot, \"DD hh\")}'}\n", "a shell could read as commands"},
+        {"params: {n: '${schedule.date}'}\njobs: {a: {script: {text: 'echo ${params.n}', name: a.sh}}}\n",
+         "in a script: pass it in"},
+    };
+    flowlab_init(&l);
+    l.has_slot = true;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_not_equal(flowlab_read(&l, slice_str(bad[i].text), NULL), ERR_OK);
+        if (strstr(l.why.text, bad[i].said) == NULL)
+            fail_msg("%s\nexpected `%s`, got `%s`", bad[i].text, bad[i].said, l.why.text);
+    }
+    flowlab_fini(&l);
+}
+
 static void anchors_stand_for_what_they_name(void **state) {
     (void)state;
     struct flowlab l;
@@ -769,6 +831,8 @@ int main(void) {
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),
         cmocka_unit_test(items_and_templates),
         cmocka_unit_test(templates_are_filled_in_by_stages),
+        cmocka_unit_test(a_slot_decides_parameters),
+        cmocka_unit_test(what_a_slot_cannot_decide_is_refused),
         cmocka_unit_test(anchors_stand_for_what_they_name),
         cmocka_unit_test(bad_files_are_told_where_and_why),
         cmocka_unit_test(aliases_cannot_explode),

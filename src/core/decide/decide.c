@@ -47,6 +47,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_SCHEDULE_REMOVE] = decide_schedule_remove,
     [CMD_SCHEDULE_PAUSE] = decide_schedule_pause,
     [CMD_SCHEDULE_BACKFILL] = decide_schedule_backfill,
+    [CMD_SCHEDULE_RUN] = decide_schedule_run,
     [CMD_SCHEDULE_SLOTS] = decide_schedule_slots,
 };
 

@@ -79,6 +79,7 @@ enum err decide_projected(struct decision *d, const struct command *cmd);
 enum err decide_schedule(struct decision *d, const struct command *cmd);
 enum err decide_schedule_remove(struct decision *d, const struct command *cmd);
 enum err decide_schedule_pause(struct decision *d, const struct command *cmd);
+enum err decide_schedule_run(struct decision *d, const struct command *cmd);
 enum err decide_schedule_backfill(struct decision *d, const struct command *cmd);
 enum err decide_schedule_slots(struct decision *d, const struct command *cmd);
 void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t schedule);

@@ -39,6 +39,7 @@ enum command_kind {
     CMD_SCHEDULE_REMOVE,
     CMD_SCHEDULE_PAUSE,
     CMD_SCHEDULE_BACKFILL,
+    CMD_SCHEDULE_RUN,
     CMD_SCHEDULE_SLOTS,
     CMD_PROJECTED, /* the history is durable up to an LSN; kept in memory only, told again after a restart */
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
@@ -277,6 +278,7 @@ struct cmd_service {
 struct cmd_schedule {
     struct slice name;
     struct slice expression; /* checked by the caller; the core does not read it */
+    struct slice zone;       /* of it, by its name; its flows carry it. Empty = UTC */
     enum catch_up catch_up;
     enum overlap overlap;
     bool paused;
@@ -287,10 +289,10 @@ struct cmd_schedule {
     struct cmd_jobs jobs; /* without parents in other flows and without absolute times */
 };
 
-struct cmd_schedule_name { /* remove, pause, backfill */
+struct cmd_schedule_name { /* remove, pause, backfill, run */
     struct slice name;
     bool on;                /* pause */
-    const int64_t *slots;   /* backfill: slots of the past, ascending */
+    const int64_t *slots;   /* backfill: slots of the past, ascending; run: the one that it is for */
     uint32_t slot_count;
 };
 

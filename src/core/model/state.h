@@ -25,6 +25,7 @@
 #include "pool.h"
 #include "record.h"
 #include "rules.h"
+#include "slot_note.h"
 #include "store_state.h"
 #include "tally.h"
 #include "vec.h"
@@ -383,14 +384,6 @@ struct service {
     uint32_t flow_count;  /* index: versions that are not forgotten */
 };
 
-struct slot_note { /* what became of a slot, or of a run of them */
-    int64_t first_ms, slot_ms;
-    uint64_t count;
-    uint64_t flow;      /* FIRED */
-    uint8_t what;       /* enum slot_end */
-    uint8_t flow_state; /* FIRED: RUNNING until the flow ended the first time */
-};
-
 struct slot_waiting {
     int64_t slot_ms;
     uint8_t fire; /* FIRE_WAITED or FIRE_BACKFILL */
@@ -513,6 +506,7 @@ struct flow_head {
     struct tlv_list labels;
     struct slice schedule; /* that made it; empty = a submit did */
     int64_t slot_ms;
+    struct slice zone; /* of the slot; empty = UTC */
 };
 extern const struct tlv_desc flow_head_desc;
 

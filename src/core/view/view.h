@@ -24,6 +24,7 @@ struct flow_view {
     wall_time created, finished;
     struct slice schedule; /* that made it; empty = a submit did */
     wall_time slot;
+    struct slice zone; /* of the slot; empty = UTC */
 };
 
 struct job_view {

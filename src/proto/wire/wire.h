@@ -83,6 +83,7 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_TOKEN_LIST,       100, wire_token_list,      "token_list",      SERVER, 0,                SECOND, "all but the tokens themselves") \
     X(WIRE_SCHEDULE_SET,     101, wire_schedule_set,    "schedule_set",    CLIENT, WIRE_ACCEPTED,    FIRST,  "a flow that is submitted again and again") \
     X(WIRE_SCHEDULE_CHANGE,  102, wire_schedule_change, "schedule_change", CLIENT, WIRE_ACCEPTED,    FIRST,  "removes, pauses, resumes or backfills one") \
+    X(WIRE_SCHEDULE_RUN,     143, wire_schedule_run,    "schedule_run",    CLIENT, WIRE_SUBMITTED,   FIRST,  "one runs now") \
     X(WIRE_SCHEDULE_LS,      103, wire_schedule_ls,          "schedule_ls",     CLIENT, WIRE_SCHEDULE_LIST, SECOND, "which schedules are there") \
     X(WIRE_SCHEDULE_LIST,    104, wire_schedule_list,   "schedule_list",   SERVER, 0,                SECOND, "a page of them") \
     X(WIRE_SERVICE_SET,      105, wire_service_set,     "service_set",     CLIENT, WIRE_ACCEPTED,    FIRST,  "what a service is to do") \

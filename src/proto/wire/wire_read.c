@@ -23,6 +23,9 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(13, TLV_LIST, wire_flow_view, states, .max = 64, .sub = &wire_amount_desc),
     TLV_FIELD(14, TLV_LIST, wire_flow_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(15, TLV_BOOL, wire_flow_view, archived),
+    TLV_FIELD(16, TLV_TEXT, wire_flow_view, schedule, .max = WIRE_NAME_MAX),
+    TLV_FIELD(17, TLV_I64, wire_flow_view, slot_ms),
+    TLV_FIELD(18, TLV_TEXT, wire_flow_view, slot, .max = WIRE_NAME_MAX),
     TLV_FIELD(24, TLV_U32, wire_flow_view, upstream_failed),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
@@ -140,6 +143,8 @@ static const struct tlv_field event_fields[] = {
     TLV_FIELD(9, TLV_U32, wire_event, attempt),
     TLV_FIELD(10, TLV_TEXT, wire_event, worker, .max = WIRE_NAME_MAX),
     TLV_FIELD(11, TLV_I64, wire_event, due_ms),
+    TLV_FIELD(12, TLV_TEXT, wire_event, schedule, .max = WIRE_NAME_MAX),
+    TLV_FIELD(13, TLV_I64, wire_event, slot_ms),
 };
 const struct tlv_desc wire_event_desc = TLV_DESC("event", wire_event, event_fields);
 
@@ -172,6 +177,7 @@ static const struct tlv_field list_fields[] = {
     TLV_FIELD(14, TLV_TEXT, wire_list, job, .max = WIRE_NAME_MAX),
     TLV_FIELD(15, TLV_TEXT, wire_list, label, .max = WIRE_NAME_MAX),
     TLV_FIELD(16, TLV_BOOL, wire_list, newest),
+    TLV_FIELD(17, TLV_TEXT, wire_list, schedule, .max = WIRE_NAME_MAX),
     TLV_FIELD(20, TLV_BOOL, wire_list, items),
     TLV_FIELD(21, TLV_BOOL, wire_list, apart),
     TLV_FIELD(22, TLV_BOOL, wire_list, reasons),

@@ -19,6 +19,9 @@ struct wire_flow_view {
     struct tlv_list states; /* of wire_amount: jobs in each state that has any */
     struct tlv_list labels; /* of wire_pair */
     bool archived;          /* it has left memory and comes from the history */
+    struct slice schedule;  /* that made it; empty = a submit did */
+    int64_t slot_ms;        /* for this slot of it */
+    struct slice slot;      /* the same, as its zone writes it: 2026-03-29T02:30:00+01:00 */
     uint32_t upstream_failed; /* of the failed jobs: those that failed only because of another */
 };
 
@@ -135,6 +138,7 @@ struct wire_list {
     struct slice job; /* of flows: only such as have a job of this name; what has left memory may only look like it */
     struct slice label; /* of flows: only such as have a label of that name, whatever its value */
     bool newest; /* of dead letters: the newest first */
+    struct slice schedule; /* of flows: only those that this schedule made */
     bool items; /* of jobs: behind each foreach job its items */
     bool reasons; /* of jobs: why those that do not run wait */
     bool apart; /* of jobs: the state `failed` is without WIRE_UPSTREAM_FAILED */
@@ -201,6 +205,8 @@ struct wire_event {
     uint32_t attempt;
     struct slice worker;
     int64_t due_ms;
+    struct slice schedule; /* of a flow that a schedule made */
+    int64_t slot_ms;
 };
 
 struct wire_events {

@@ -61,7 +61,8 @@ static enum err read_spec(struct server *s, const struct request *r, struct slic
     struct spec_input in = {.source = {.name = "flow", .text = spec},
                             .world = {&reading, file, hash, engine_now(server_shard(s)->engine).ms},
                             .jobs_max = (uint32_t)s->limits->submit_jobs_max,
-                            .grows = grows};
+                            .grows = grows,
+                            .has_slot = r->op == WIRE_SCHEDULE_SET};
     enum err e = json_tree_read(spec, s->limits, r->arena, &in.source.root, why);
     if (e != ERR_OK) return why_wrap(why, e, "flow");
     e = given_read(s, r, params, &in, why);

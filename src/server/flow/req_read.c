@@ -378,8 +378,8 @@ HANDLER(req_list) {
         flow_list_read(s, r, p.cursor, p.most);
         return;
     }
-    if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0))
-        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be filtered by label or text");
+    if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0 || m->schedule.len > 0))
+        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be filtered by label, text or schedule");
     if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
         e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);

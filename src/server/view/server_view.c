@@ -22,7 +22,7 @@ static struct tlv_list server_view_labels(struct server *s, const struct tlv_lis
 }
 
 static struct state_view lens_of(struct server *s) {
-    return (struct state_view){server_state(s), s->options.shard, &s->frame_arena};
+    return (struct state_view){server_state(s), s->options.shard, &s->frame_arena, &s->zones};
 }
 
 struct slice server_view_flow_name(struct server *s, flow_id id) {

@@ -58,6 +58,11 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
                                    .states = {states, count},
                                    .upstream_failed = v->upstream_failed};
     ret->labels = labels_of(l, v->id);
+    if (v->schedule.len > 0) {
+        ret->schedule = v->schedule;
+        ret->slot_ms = v->slot.ms;
+        ret->slot = zone_book_slot(l->zones, v->zone, v->slot.ms, l->arena);
+    }
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
 }
 
