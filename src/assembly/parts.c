@@ -34,10 +34,10 @@
     X(items)           \
     X(assign)          \
     X(ends)            \
+    X(stats_history)   \
     X(audit)           \
     X(launch)          \
     X(history_request) \
-    X(stats_history)   \
     X(budget)
 
 #define X(name) extern const struct server_part name##_part;

@@ -35,10 +35,10 @@ static const char *const order[] = {
     "items",
     "assign",
     "ends",
+    "stats_history",
     "audit",
     "launch",
     "history_request",
-    "stats_history",
     "budget",
 };
 
