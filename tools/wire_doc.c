@@ -131,6 +131,7 @@ static const struct remark remarks[] = {
     {"list.newest", "of dead letters: the newest first, not the oldest"},
     {"list.items_of", "of jobs: the items of this foreach job in place of the flow's own jobs"},
     {"flow_view.archived", "it has left memory; this is from the history"},
+    {"flow_view.schedule", "that made it; empty: a submit did"},
     {"job_view.job", "flow/name; of a flow in `waited`: the flow"},
     {"job_view.root", "the job that dragged it down"},
     {"job_view.parents", "with details only, so the next three"},

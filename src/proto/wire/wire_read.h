@@ -19,6 +19,7 @@ struct wire_flow_view {
     struct tlv_list states; /* of wire_amount: jobs in each state that has any */
     struct tlv_list labels; /* of wire_pair */
     bool archived;          /* it has left memory and comes from the history */
+    struct slice schedule;  /* that made it; empty = a submit did */
 };
 
 struct wire_attempt_view {

@@ -55,7 +55,8 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
                                    .created_ms = v->created.ms,
                                    .finished_ms = v->state == FLOW_RUNNING ? 0 : shown_ms(v->finished),
                                    .job_count = v->job_count,
-                                   .states = {states, count}};
+                                   .states = {states, count},
+                                   .schedule = v->schedule};
     ret->labels = labels_of(l, v->id);
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
 }
