@@ -417,5 +417,6 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
                world->commit[0] != 0 ? ")" : "");
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], CLI_COMPLETE_WORD) == 0) return cli_complete(world, argv[2]);
     return cli_run(world, NULL, argc - 1, argv + 1);
 }
