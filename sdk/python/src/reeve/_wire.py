@@ -1011,6 +1011,7 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    schedule: str
 
 
 class JobView(TypedDict, total=False):
@@ -2230,6 +2231,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
+        (30, "schedule", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
