@@ -37,12 +37,15 @@ enum cli_outside {
     CLI_OUTSIDE_COUNT
 };
 
+struct doctor;
+
 struct cli_world {
     const char *build;
     const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
     const struct secure_ops *secure;                                                 /* NULL = without TLS */
+    void (*doctor)(struct doctor *d);                                                /* what it finds on this machine */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
 };
 

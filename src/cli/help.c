@@ -45,6 +45,14 @@ static void help_everywhere(void) {
     print_flags(cli_common_flags);
 }
 
+static void help_everywhere_short(void) {
+    printf("\nEverywhere:");
+    for (const struct cli_flag *f = cli_common_flags; f->name != NULL; f++)
+        printf("%s --%s%s%s", f == cli_common_flags ? "" : ",", f->name, f->value != NULL ? " " : "",
+               f->value != NULL ? f->value : "");
+    printf("\n(`reeve help --all` describes them)\n");
+}
+
 /* ---- lists of verbs ---- */
 
 /* The verbs of most days, in the order in which a newcomer meets them. */
@@ -111,7 +119,7 @@ void cli_help(const struct cli_verb *verb, const char *build) {
         return;
     }
     help_verb(verb);
-    if (verb->outside == CLI_INSIDE) help_everywhere();
+    if (verb->outside == CLI_INSIDE) help_everywhere_short();
 }
 
 /* ---- the manual page ---- */
@@ -208,6 +216,6 @@ enum err verb_help(struct cli *c) {
         found = true;
         is_inside |= cli_verbs[i].outside == CLI_INSIDE;
     }
-    if (is_inside) help_everywhere();
+    if (is_inside) help_everywhere_short();
     return found ? ERR_OK : cli_refuse(c, ERR_INVALID, "there is no verb `%s`; `reeve help --all` lists them", words);
 }

@@ -100,6 +100,12 @@ static enum err choose(struct cli *c, struct client_place *ret, struct why *why)
     return e;
 }
 
+const char *server_choice_data(struct cli *c) {
+    const char *data = flag_or_environment(c, "data", "REEVE_DATA");
+    if (data == NULL) data = near_of(c);
+    return data != NULL ? data : ".reeve";
+}
+
 enum err server_choice(struct cli *c, const struct client_place **ret, struct why *why) {
     struct cli *owner = c->host != NULL && !server_choice_is_own(c) ? c->host : c;
     struct client_place place = {.token = environment("REEVE_TOKEN"),

@@ -17,6 +17,8 @@
 
 /* The choice of the verb, or of the shell, whose connection it can then borrow. */
 CHECKED enum err server_choice(struct cli *c, const struct client_place **ret, struct why *why);
+/* The data directory of this machine that is meant, whatever server is. */
+const char *server_choice_data(struct cli *c);
 bool server_choice_is_own(const struct cli *c); /* the verb names a server itself */
 /* After nobody answered: what else the user could have meant, behind the reason. */
 void server_choice_explain(struct cli *c, struct why *why);

@@ -23,6 +23,8 @@ static const struct cli_flag run_flags[] = {
     {"env",      'e', "NAME=VALUE", "environment variable; may be repeated"},
     {"label",    'l', "NAME=VALUE", "label of the flow; may be repeated"},
     {"stdin",    0,   "FILE",       "standard input of the job; - = this program's"},
+    {"script",   0,   "FILE",       "send a script and run it instead of a command; ARG... are its arguments"},
+    {"here",     0,   NULL,         "start in this directory instead of an empty one, on a worker of this machine"},
     {"archive",  0,   "FILE",       "run a zip or tar archive instead of a command; ARG... are its arguments"},
     {"entry",    0,   "PATH",       "file in the archive to run (default: main, run, main.py and so on)"},
     {"timeout",  0,   "DURATION",   "longest run time of an attempt"},
@@ -40,6 +42,11 @@ static const struct cli_flag submit_flags[] = {
     {"label",   'l', "NAME=VALUE", "additional label; may be repeated"},
     {"wait",    'w', NULL,         "wait until the flow has finished; exit 1 if it failed"},
     {"dry-run", 0,   NULL,         "check the file and print the flow as JSON, without a server"},
+    {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
+    {0},
+};
+static const struct cli_flag plan_flags[] = {
+    {"param", 'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
     {0},
 };
@@ -138,6 +145,17 @@ static const struct cli_flag events_flags[] = {
     {"flow",   0,   "FLOW|JOB",    "print only events of this flow or job"},
     {"type",   't', "TYPE",        "print only this type: flow, job, worker or service; separate several by commas"},
     {"follow", 'f', NULL,          "keep printing new events"},
+    {0},
+};
+static const struct cli_flag audit_flags[] = {
+    {"since",     0,   "WHEN", "print only records since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
+    {"until",     0,   "WHEN", "print only records before"},
+    {"principal", 0,   "NAME", "print only what this user, token or worker did"},
+    {"type",      't', "KIND", "print only this kind of record, as the column TYPE has it"},
+    {"object",    0,   "FLOW", "print only records of this flow"},
+    {"all",       'a', NULL,   "also print what the server and its workers did"},
+    {"limit",     0,   "N",    "print at most N (default: 50)"},
+    {"cursor",    0,   "CURSOR", "continue a list"},
     {0},
 };
 static const struct cli_flag limit_flags[] = {
@@ -244,13 +262,14 @@ static const struct cli_flag help_flags[] = {
 
 const struct cli_verb cli_verbs[] = {
     {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and restarts either if it ends. Ctrl-C stops both after the running jobs; a second Ctrl-C does not wait.", NULL, NULL, 0, 255, CLI_UP, true},
-    {"down", "[--data DIR]", "stop what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
+    {"down", "[--data DIR] [--now]", "stop what `up --detach` started", "Waits for the running jobs, and says for how many; --now kills them; those with retries left run again after the next start.", NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
     {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start and stop workers as the load changes; --help lists the options", "Starts workers on this host, or calls a command with the wanted number of workers.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit with its code", "The command is tried once (see --retries). Ctrl-C cancels the job; a second Ctrl-C leaves without waiting. If the connection is lost, reconnects for half a minute.", verb_run_command, run_flags, 0, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs named in the file are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
+    {"plan", "FILE|-", "tell what a flow file would do, without running it", "Jobs in their order, what each waits for, and which attached workers can run it or what they lack. Nothing is submitted or uploaded. Exit 1 if the server would refuse the flow, or no attached worker can run one of its jobs.", verb_plan, plan_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a running flow", "The new jobs may need jobs of the flow. Inside a job, FLOW defaults to its own flow, and added jobs run in its pools with at most its priority.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
@@ -295,6 +314,7 @@ const struct cli_verb cli_verbs[] = {
     {"limit rate", "NAME [N]", "start at most N jobs with this rate (`rate`) per second, like 5 or 0.2", NULL, verb_limit_rate, rate_flags, 1, 2, 0, false},
     {"limit tenant", "", "limit the running and unfinished jobs of a tenant", NULL, verb_limit_tenant, tenant_limit_flags, 0, 0, 0, false},
     {"events", "", "print events, one per line", "Each line begins with its time and position; --since continues from a position, also after a restart of the server.", verb_events, events_flags, 0, 0, 0, false},
+    {"audit", "", "list who did what, newest first", "Read from the journal and its archive (see archive_days). Needs a token with the role operator or admin that belongs to no tenant.", verb_audit, audit_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: failed jobs nobody has handled yet", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "print the counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 
@@ -334,6 +354,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"bench", "[W0...W14] [--list] [--json]", "measure this program and compare it with the limits of the machine", "`reeve bench --help` lists the workloads, `--list` also their settings. It starts its own server and workers in a temporary directory.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"crashtest", "[--rounds N] [--power-cut] [--json]", "kill a server repeatedly and verify that nothing is lost", "It starts its own server and worker in a temporary directory; `reeve crashtest --help` lists the options. Exit 0 only if nothing acknowledged is missing, nothing ran twice and nothing hangs.", NULL, NULL, 0, 255, CLI_CRASHTEST, true},
+    {"doctor", "", "look for what is wrong with the machine, the data directory and the server", "Checks the directory and its files, the disk, the clock, the limits of the process, sandboxes, certificates, the server and its workers. Works without a server; with --server it checks only what that server tells. Exit 1 if there is a problem.", verb_doctor, NULL, 0, 0, 0, true},
     {"shell", "", "run verbs interactively, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers. The history is kept in ~/.reeve_history ($REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "print every setting and the source of its value", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "print the version of this program, and of the server if one is running", NULL, verb_version, NULL, 0, 0, 0, true},
