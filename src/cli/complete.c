@@ -80,7 +80,7 @@ void complete_files(struct complete *x) {
 
 /* ---- the line ---- */
 
-struct position {
+struct complete_position {
     const struct cli_verb *verb;
     const struct cli_flag *flag; /* whose value is being typed; NULL = none */
     int argument;                /* else which argument */
@@ -88,7 +88,7 @@ struct position {
 };
 
 /* What a whole word before the cursor is. In lines of other shells the flags that name a server are taken over. */
-static void pass_word(struct complete *x, struct position *p, const char *word, bool takes_place) {
+static void pass_word(struct complete *x, struct complete_position *p, const char *word, bool takes_place) {
     bool is_long = strncmp(word, "--", 2) == 0;
     const char *equals = is_long ? strchr(word, '=') : NULL;
     const struct cli_flag *given = p->flag;
@@ -114,7 +114,7 @@ static void pass_word(struct complete *x, struct position *p, const char *word, 
 }
 
 /* `--state=fa`: what stands behind the sign is completed, and what stands before it stays. */
-static void complete_value(struct complete *x, const struct position *p) {
+static void complete_value(struct complete *x, const struct complete_position *p) {
     const uint8_t *equals = memchr(x->begun.ptr, '=', x->begun.len);
     size_t before = (size_t)(equals - x->begun.ptr);
     char name[64];
@@ -135,7 +135,7 @@ static void complete_value(struct complete *x, const struct position *p) {
     x->begun = slice_of(prefix.ptr, prefix.len + x->begun.len);
 }
 
-static void complete_at(struct complete *x, const struct position *p) {
+static void complete_at(struct complete *x, const struct complete_position *p) {
     bool is_flag = !p->only_args && x->begun.len > 0 && x->begun.ptr[0] == '-';
     if (p->flag != NULL) {
         complete_names(x, p->verb, p->flag, slice_str(p->flag->value));
@@ -167,7 +167,7 @@ void complete_line(struct complete *x, struct cli *c, struct arena *arena, struc
         x->begun = slice_str(w.word[w.count - 1]);
         x->from = w.last_at;
     }
-    struct position p = {.verb = cli_verb_find(before, words, &verb_words)};
+    struct complete_position p = {.verb = cli_verb_find(before, words, &verb_words)};
     offer_verbs(x, words, before);
     if (before == 0 && !takes_place) complete_offer(x, SLICE("exit"), SLICE("end the shell"), false);
     if (p.verb == NULL) return;

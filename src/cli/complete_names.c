@@ -30,35 +30,30 @@ static const void *ask(struct complete *x, enum wire_op op, const void *message,
 
 /* ---- flows and jobs ---- */
 
-static void offer_flow_names(struct complete *x, const struct wire_listed *page, const char *end) {
-    const struct wire_flow_view *list = page->flows.at;
-    for (uint32_t i = 0; i < page->flows.count; i++) {
+/* By their ids or by their names, each with what the other is. */
+static void offer_page(struct complete *x, const struct wire_listed *page, bool by_name, const char *end) {
+    const struct wire_flow_view *list = page != NULL ? page->flows.at : NULL;
+    for (uint32_t i = 0; page != NULL && i < page->flows.count; i++) {
+        struct slice own = by_name ? list[i].name : list[i].flow, other = by_name ? list[i].flow : list[i].name;
         char text[WIRE_TARGET_MAX + 2], note[128];
-        snprintf(text, sizeof text, "%.*s%s", SLICE_FMT(list[i].name), end);
-        snprintf(note, sizeof note, "%.*s, %.*s", SLICE_FMT(list[i].flow), SLICE_FMT(list[i].state));
+        snprintf(text, sizeof text, "%.*s%s", SLICE_FMT(own), end);
+        snprintf(note, sizeof note, "%.*s, %.*s", SLICE_FMT(other), SLICE_FMT(list[i].state));
         complete_offer(x, slice_str(text), slice_str(note), end[0] != 0);
     }
 }
 
-/* Ids of the newest flows, and their names, each with the newest flow that has it. */
+/* `end` is what follows a flow: "/" where a job is expected. */
 static void offer_flows(struct complete *x, const char *end) {
     struct wire_list m = {.what = WIRE_LIST_FLOWS, .most = NEWEST};
     const struct wire_listed *page = ask(x, WIRE_LIST, &m, WIRE_LISTED);
-    const struct wire_flow_view *list = page != NULL ? page->flows.at : NULL;
-    for (uint32_t i = 0; page != NULL && i < page->flows.count; i++) {
-        char text[WIRE_TARGET_MAX + 2], note[128];
-        snprintf(text, sizeof text, "%.*s%s", SLICE_FMT(list[i].flow), end);
-        snprintf(note, sizeof note, "%.*s, %.*s", SLICE_FMT(list[i].name), SLICE_FMT(list[i].state));
-        complete_offer(x, slice_str(text), slice_str(note), end[0] != 0);
-    }
-    if (page != NULL) offer_flow_names(x, page, end);
-    if (x->begun.len > 0 && x->begun.ptr[0] == '@')
-        complete_offer(x, end[0] != 0 ? SLICE(NAMED_LAST "/") : SLICE(NAMED_LAST),
-                       SLICE("the newest that you submitted"), end[0] != 0);
-    bool is_older = x->begun.len > 0 && x->choices.count == 0 && page != NULL && page->cursor.len > 0;
-    m.name = x->begun;
-    page = is_older ? ask(x, WIRE_LIST, &m, WIRE_LISTED) : NULL;
-    if (page != NULL) offer_flow_names(x, page, end);
+    char last[sizeof NAMED_LAST + 1];
+    offer_page(x, page, false, end);
+    offer_page(x, page, true, end);
+    snprintf(last, sizeof last, NAMED_LAST "%s", end);
+    if (x->begun.len > 0) complete_offer(x, slice_str(last), SLICE("the newest that you submitted"), end[0] != 0);
+    if (x->begun.len == 0 || x->choices.count > 0 || page == NULL || page->cursor.len == 0) return;
+    m.name = x->begun; /* of an older one */
+    offer_page(x, ask(x, WIRE_LIST, &m, WIRE_LISTED), true, end);
 }
 
 /* The flow stays as it was typed. */

@@ -1,6 +1,6 @@
 /* completion.c: completion for bash, zsh and fish. Their scripts hand the line up to the cursor to a verb that is in no
- * list (CLI_COMPLETE_WORD), which prints a line TEXT, tab, NOTE for each choice, and FILES where files go: what a line may
- * become is known in one place (complete.h), and a script that was installed once knows later verbs. */
+ * list (CLI_COMPLETE_WORD), which prints a line TEXT, tab, NOTE for each choice, and FILES where files go: what a line
+ * may become is known in one place (complete.h), and a script that was installed once knows later verbs. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>

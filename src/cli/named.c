@@ -112,7 +112,7 @@ static void tell(const struct cli *c, struct slice text, const struct wire_flow_
             SLICE_FMT(v->name), SLICE_FMT(v->state), age);
 }
 
-/* True: the server knows what is meant, *ret is the whole id; of a service it stays its name. */
+/* True: the server knows what is meant, or refuses to say; *ret is the whole id, but of a service it stays its name. */
 static enum err known(struct cli *c, struct slice text, bool *ret_known, struct slice *ret) {
     struct client_frame f;
     struct why ignored;
@@ -138,6 +138,7 @@ static enum err flow_named(struct cli *c, struct slice text, struct slice *ret) 
     enum err e = is_last || looks_like_id ? ERR_OK : known(c, text, &found, ret);
     if (e != ERR_OK || found) return e;
     e = newest(c, is_last ? (struct slice){0} : text, &id, &view);
+    if (e == ERR_FORBIDDEN && !is_last) return ERR_OK; /* the token of a job may see its own flow, and no list */
     if (e == ERR_OK && id.len == 0 && is_last)
         return cli_refuse(c, ERR_NOT_FOUND, NAMED_LAST ": there is no flow that %s submitted", c->client.principal);
     if (e == ERR_OK && id.len > 0) {

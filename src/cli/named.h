@@ -1,13 +1,13 @@
 /* named.h: what people call things, as the ids that requests take. The words of a verb in the table say which of its
  * arguments and flags are flows, jobs, workers or blobs; those are completed here, once, before the verb runs.
  *
- *     FLOW, FLOW/JOB    an id, or a beginning of only one (the server completes it); else the name of a flow: the newest
- *                       of that name; @last: the newest flow that this user submitted
+ *     FLOW, FLOW/JOB    an id, or a beginning of only one (the server completes it); else the name of a flow: the
+ *                       newest of that name; @last: the newest flow that this user submitted
  *     WORKER            an id, or a beginning of only one
  *     HASH              a hash, or at least its first 6 digits
  *
  * A whole id always means itself, so that a script that names a flow that is gone never meets a namesake. A verb that
- * changes something tells which flow a name meant. What nothing fits stays as it is: the server says what is missing. */
+ * changes something tells which flow a name meant. What nothing fits stays as it is: then the server refuses it. */
 #ifndef REEVE_NAMED_H
 #define REEVE_NAMED_H
 

@@ -95,10 +95,10 @@ static void last_is_what_this_user_submitted(void **state) {
     must("REEVE_TOKEN=$(cat ann) reeve submit gate.yaml && reeve logs @last/load && reeve show @last", "f11");
     must("gone f11; reeve show @last", "f11");
     must("REEVE_TOKEN=$(cat ann) reeve cancel @last/a", "f12/a cancelled");
-    must(
-        "reeve schedule add gate.yaml --name s --every 1s && until reeve ls --json | jq -e '.flows[0].schedule == \"s\"'"
-        " >/dev/null; do :; done; reeve show @last",
-        "f11");
+    must("reeve schedule add gate.yaml --name s --every 1s"
+         " && until reeve ls --json | jq -e '.flows[0].schedule == \"s\"'"
+         " >/dev/null; do :; done; reeve show @last",
+         "f11");
     refused("reeve show @first", 2, "there is no @first: expected @last, the newest flow that you submitted");
 }
 
@@ -128,10 +128,10 @@ static void a_worker_is_drained_by_its_name(void **state) {
 
 static void a_blob_is_named_by_its_first_digits(void **state) {
     (void)state;
-    must(
-        "H=$(reeve blob put flow.yaml); reeve blob get $(printf %.6s $H) && reeve blob get $(printf %.9s $H | tr a-f A-F)"
-        " && reeve blob rm $(printf %.63s $H)",
-        "name: nightly");
+    must("H=$(reeve blob put flow.yaml); reeve blob get $(printf %.6s $H)"
+         " && reeve blob get $(printf %.9s $H | tr a-f A-F)"
+         " && reeve blob rm $(printf %.63s $H)",
+         "name: nightly");
     refused("reeve blob get 0123456", 5, "there is no blob 0123456; `reeve blob ls` lists blobs");
     refused("reeve blob get 01234", 2, "or at least the first 6), found `01234`");
     must("printf 4163 | reeve blob put - && printf 8864 | reeve blob put - ", "95d436");

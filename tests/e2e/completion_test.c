@@ -27,9 +27,9 @@ static int setup(void **state) {
         " >flow.yaml",
         realserver_binary(), server.data, server.data);
     assert_int_equal(code, 0);
-    code = sh(
-        "reeve submit flow.yaml -n nightly-etl && reeve context add here --server $REEVE_SERVER && reeve kv set colour red"
-        " && for s in bash zsh fish; do reeve completion $s >script.$s || exit 1; done");
+    code = sh("reeve submit flow.yaml -n nightly-etl && reeve context add here --server $REEVE_SERVER"
+              " && reeve kv set colour red"
+              " && for s in bash zsh fish; do reeve completion $s >script.$s || exit 1; done");
     if (code != 0) fail_msg("%s", said);
     return 0;
 }
@@ -96,16 +96,17 @@ static void nobody_waits_for_a_server_that_does_not_answer(void **state) {
     assert_true(test_mono_ms() - begun_ms < 15000); /* 300 ms, on a machine with nothing else to do */
 }
 
-static void bash_takes_them(void **state) {
+static void bash_completes_names_and_files(void **state) {
     (void)state;
-    assert_int_equal(
-        sh("bash -c 'source ./script.bash; t() { COMP_LINE=$1; COMP_POINT=${#1}; _reeve reeve \"$2\" x; echo ${COMPREPLY[*]}; }\n"
-           "t \"reeve logs ni\" ni; t \"reeve logs @la\" la; t \"reeve ls --state=canc\" canc; t \"reeve submit fl\" fl; t \"reeve ls \" \"\"'"),
-        0);
+    assert_int_equal(sh("bash -c 'source ./script.bash; t() { COMP_LINE=$1; COMP_POINT=${#1}; _reeve reeve \"$2\" x;"
+                        " echo ${COMPREPLY[*]}; }\n"
+                        "t \"reeve logs ni\" ni; t \"reeve logs @la\" la; t \"reeve ls --state=canc\" canc;"
+                        " t \"reeve submit fl\" fl; t \"reeve ls \" \"\"'"),
+                     0);
     assert_string_equal(said, "nightly-etl\nlast\ncancelled\nflow.yaml\nf11 nightly-etl\n");
 }
 
-static void fish_takes_them(void **state) {
+static void fish_completes_names_and_files(void **state) {
     (void)state;
     if (sh("command -v fish") != 0) skip();
     assert_int_equal(sh("fish -c 'source script.fish; complete -C \"reeve logs ni\"; complete -C \"reeve submit fl\";"
@@ -115,7 +116,7 @@ static void fish_takes_them(void **state) {
 }
 
 /* In a terminal of its own; each line is complete when the rest of the name has come. */
-static void zsh_takes_them(void **state) {
+static void zsh_completes_names_and_files(void **state) {
     (void)state;
     if (sh("command -v zsh") != 0) skip();
     assert_int_equal(
@@ -144,9 +145,9 @@ int main(void) {
         T(names_come_from_the_server),
         T(files_are_offered_only_where_files_go),
         T(nobody_waits_for_a_server_that_does_not_answer),
-        T(bash_takes_them),
-        T(fish_takes_them),
-        T(zsh_takes_them),
+        T(bash_completes_names_and_files),
+        T(fish_completes_names_and_files),
+        T(zsh_completes_names_and_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
