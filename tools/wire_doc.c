@@ -138,6 +138,7 @@ static const struct remark remarks[] = {
     {"job_view.started_ms", "of its last attempt, so `ended_ms`; 0 = not yet"},
     {"job_view.waits_for", "why it does not run, as `why` tells it, and `code`; in lists with `reasons`"},
     {"flow_view.archived", "it has left memory; this is from the history"},
+    {"flow_view.schedule", "that made it; empty: a submit did"},
     {"job_view.job", "flow/name; of a flow in `waited`: the flow"},
     {"job_view.root", "the job that dragged it down"},
     {"job_view.parents", "with details only, so the next three"},

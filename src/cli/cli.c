@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "named.h"
 #include "out.h"
 #include "server_choice.h"
 #include "spec_value.h"
@@ -298,6 +299,7 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     if (needs_server) e = borrows ? borrow(c) : cli_connect(c);
     if (e == ERR_OK && c->is_terminal && c->client.fd >= 0 && strcmp(c->client.server_build, c->world->build) != 0)
         fprintf(stderr, "reeve: the server runs %s, this is %s\n", c->client.server_build, c->world->build);
+    if (e == ERR_OK && c->client.fd >= 0) e = named_arguments(c);
     if (e == ERR_OK) e = c->verb->run(c);
     if (borrows)
         give_back(c);
@@ -417,5 +419,6 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
                world->commit[0] != 0 ? ")" : "");
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], CLI_COMPLETE_WORD) == 0) return cli_complete(world, argv[2]);
     return cli_run(world, NULL, argc - 1, argv + 1);
 }

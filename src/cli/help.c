@@ -116,7 +116,8 @@ static void help_all(const char *build) {
         line_of(&cli_verbs[i]);
     }
     help_everywhere();
-    printf("\nFlows and jobs are named by their id (f3k9a, f3k9a/train) or a unique beginning of it.\n"
+    printf("\nFlows and jobs are named by their id (f3k9a, f3k9a/train), a unique beginning of it, the name of a flow\n"
+           "(nightly-etl/load: the newest of that name), or @last, the newest flow that you submitted.\n"
            "`reeve help VERB` shows the flags of a verb; `reeve help --man` prints the manual page.\n\nexit codes:\n");
     for (size_t i = 0; i < EXIT_COUNT; i++) printf("  %4d  %s\n", exits[i].code, exits[i].meaning);
 }

@@ -7,6 +7,7 @@
 
 #include "api_print.h"
 #include "hex.h"
+#include "named.h"
 #include "out.h"
 #include "progress.h"
 #include "verbs.h"
@@ -22,7 +23,9 @@ enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret) {
         hash[i] = (uint8_t)byte;
     }
     if (!good)
-        return cli_refuse(c, ERR_INVALID, "expected the hash of a blob (64 hexadecimal digits), found `%s`", text);
+        return cli_refuse(c, ERR_INVALID,
+                          "expected the hash of a blob (64 hexadecimal digits, or at least the first %u), found `%s`",
+                          NAMED_HASH_DIGITS_LEAST, text);
     *ret = slice_of(hash, DIGEST_BYTES);
     return ERR_OK;
 }

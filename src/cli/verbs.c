@@ -295,8 +295,8 @@ const struct cli_verb cli_verbs[] = {
     {"rerun", "FLOW...", "run the failed, cancelled and skipped jobs of a flow again", "Jobs that succeeded are kept.", verb_targets, rerun_flags, 1, 255, 0, false},
     {"pause", "[FLOW]", "stop starting new jobs of a flow, pool or tenant", NULL, verb_pause, pause_flags, 0, 1, 0, false},
     {"resume", "[FLOW]", "resume a paused flow, pool or tenant", NULL, verb_pause, pause_flags, 0, 1, 0, false},
-    {"approve", "[JOB]", "approve a job that waits for approval; without JOB: list them", "Shows what will run and its hash, and asks for confirmation. The approval is valid for exactly that.", verb_approve, approve_flags, 0, 1, 0, false},
-    {"reject", "JOB", "reject a job that waits for approval", NULL, verb_approve, approve_flags, 1, 1, 0, false},
+    {"approve", "[FLOW|JOB]", "approve a job that waits for approval; without one: list them", "Shows what will run and its hash, and asks for confirmation. The approval is valid for exactly that. FLOW means its only job that waits for approval.", verb_approve, approve_flags, 0, 1, 0, false},
+    {"reject", "FLOW|JOB", "reject a job that waits for approval", NULL, verb_approve, approve_flags, 1, 1, 0, false},
     {"callback", "JOB", "make a token with which an outside system can complete an external job", "The token needs no other right: `reeve complete JOB --token TOKEN`, or POST to the URL.", verb_callback, callback_flags, 1, 1, 0, false},
     {"complete", "JOB", "complete an external job", NULL, verb_complete, complete_flags, 1, 1, 0, false},
 

@@ -1030,6 +1030,7 @@ class FlowView(TypedDict, total=False):
     labels: Sequence[Pair]
     archived: bool
     upstream_failed: int
+    schedule: str
 
 
 class JobView(TypedDict, total=False):
@@ -2271,6 +2272,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
         (24, "upstream_failed", "uint", ""),
+        (30, "schedule", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
