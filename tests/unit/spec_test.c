@@ -102,6 +102,8 @@ static void every_key_of_a_job(void **state) {
          "    artifacts: [out/*.csv, {path: log.txt, name: log, optional: true}]\n"
          "    labels: {tier: gold}\n"
          "    on_upstream: skip\n"
+         "    trigger: one_succeeded\n"
+         "    retry_on: [lost, exit]\n"
          "    approval: {message: sure?, role: lead, quorum: 2, four_eyes: true, timeout: 2d}\n"
          "    when: params.x == 1\n"
          "    log_limit: 10MB\n"
@@ -138,6 +140,8 @@ static void every_key_of_a_job(void **state) {
     assert_int_equal(o->prefer_ms, 30000);
     assert_true(o->affinity && o->exclusive && o->four_eyes);
     assert_int_equal(o->on_upstream, UPSTREAM_SKIP);
+    assert_int_equal(o->trigger, TRIGGER_ONE_SUCCEEDED);
+    assert_int_equal(o->retry_on, RETRY_LOST | RETRY_EXIT);
     assert_int_equal(o->gates, 1 | 8); /* condition, approval */
     assert_int_equal(o->quorum, 2);
     assert_int_equal(o->approval_ms, 172800000);
@@ -598,6 +602,11 @@ static const struct {
     {"jobs:\n  a: {run: x, exclusive: yes}", "expected true or false, found `yes`"},
     {"jobs:\n  a: {run: x, priority: urgent}", "expected low, normal, high or a number, found `urgent`"},
     {"jobs:\n  a: {run: x, on_upstream: wait}", "expected fail, skip or run, found `wait`"},
+    {"jobs:\n  a: {run: x, trigger: any}",
+     "expected all_succeeded, none_failed, one_succeeded or all_done, found `any`"},
+    {"jobs:\n  a: {run: x, retry_on: [lost, never]}", "expected `lost`, `timeout` or `exit`, found `never`"},
+    {"jobs:\n  a: {run: x, retry_on: []}", "use `retries: 0`"},
+    {"compensate_on: any\njobs:\n  a: x", "flow.yaml:1:16: expected fatal or failure, found `any`"},
     {"jobs:\n  a: {run: x, token: [read, admin]}", "`read` or `submit`"},
     {"jobs:\n  a: {run: x, fatal_exit_codes: [300]}", "an exit code between 1 and 255"},
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},

@@ -129,6 +129,7 @@ struct rec_submitted {
     int64_t slot_ms;          /* for this slot of it */
     uint8_t fire;             /* enum fire: where the slot came from */
     struct slice constraints; /* that these jobs have from the one that submitted them */
+    uint8_t compensate_on;    /* enum compensate_on */
     struct slice raw;
 };
 
@@ -466,6 +467,7 @@ struct rec_schedule {
     struct tlv_list labels;   /* of label */
     struct tlv_list profiles; /* of options */
     struct tlv_list jobs;     /* of rec_job, without parents in other flows */
+    uint8_t compensate_on;    /* of its flows */
     struct slice raw;
 };
 

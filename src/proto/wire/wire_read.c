@@ -23,6 +23,8 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(13, TLV_LIST, wire_flow_view, states, .max = 64, .sub = &wire_amount_desc),
     TLV_FIELD(14, TLV_LIST, wire_flow_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(15, TLV_BOOL, wire_flow_view, archived),
+    TLV_FIELD(16, TLV_U32, wire_flow_view, compensations_not_run),
+    TLV_FIELD(17, TLV_TEXT, wire_flow_view, not_run_because, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
 

@@ -19,6 +19,8 @@ struct wire_flow_view {
     struct tlv_list states; /* of wire_amount: jobs in each state that has any */
     struct tlv_list labels; /* of wire_pair */
     bool archived;          /* it has left memory and comes from the history */
+    uint32_t compensations_not_run; /* of a flow that is over: jobs that succeeded and were not undone … */
+    struct slice not_run_because;   /* … and why; empty while the count is 0 */
 };
 
 struct wire_attempt_view {
