@@ -978,6 +978,7 @@ class Flow(TypedDict, total=False):
     spec: bytes
     params: bytes
     check: bool
+    compensate_on: str
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1011,6 +1012,8 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    compensations_not_run: int
+    not_run_because: str
 
 
 class JobView(TypedDict, total=False):
@@ -1502,6 +1505,8 @@ class Options(TypedDict, total=False):
     poll_cap_ms: int
     token_rights: int
     free_losses: int
+    trigger: str
+    retry_on: int
 
 
 class Job(TypedDict, total=False):
@@ -2200,6 +2205,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (7, "spec", "bytes", ""),
         (8, "params", "bytes", ""),
         (9, "check", "bool", ""),
+        (10, "compensate_on", "enum", "fatal failure"),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2230,6 +2236,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
+        (16, "compensations_not_run", "uint", ""),
+        (17, "not_run_because", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2675,6 +2683,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (60, "poll_cap_ms", "uint", ""),
         (61, "token_rights", "uint", ""),
         (62, "free_losses", "uint", ""),
+        (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
+        (64, "retry_on", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
