@@ -1,12 +1,12 @@
 /* core_test.c: a journal and a snapshot that an earlier version wrote give the same state for ever.
  *
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
- * was at first, and `snapshot`, the state after the first half of them; the folders beside it
- * have the same of further scripts, each for what came later: store, limits and compensations; foreach jobs; services
- * and policies; schedules, kept results and flows that leave; triggers and flows that undo every failure. The digests
- * they must lead to stand below, and were never computed again since. A container of batches is, little-endian and back
- * to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4), records. To
- * make the folder of new rules:
+ * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
+ * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
+ * kept results and flows that leave; triggers and flows that undo every failure. The digests they must lead to stand
+ * below, and were never computed again since. A container of batches is, little-endian and back to back: first and last
+ * LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4), records. To make the folder of new
+ * rules:
  *
  *     golden_core_test --make tests/golden/core-vN
  *

@@ -120,7 +120,8 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
     if (o->trigger >= TRIGGER_COUNT)
         return refuse(d, ERR_INVALID, "trigger is all_succeeded, none_failed, one_succeeded or all_done");
     if (o->on_upstream == UPSTREAM_RUN && o->trigger != TRIGGER_ALL_SUCCEEDED && o->trigger != TRIGGER_ALL_DONE)
-        return refuse(d, ERR_INVALID, "on_upstream: run is trigger: all_done; with trigger: %s it is fail or skip",
+        return refuse(d, ERR_INVALID,
+                      "`on_upstream: run` means `trigger: all_done`; beside `trigger: %s` it is `fail` or `skip`",
                       trigger_words[o->trigger]);
     if (o->priority > d->limits->priority_max)
         return refuse(d, ERR_LIMIT, "priority is above %lld (priority_max)", (long long)d->limits->priority_max);
