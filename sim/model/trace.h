@@ -77,6 +77,13 @@ enum trace_job_kind { /* only what the rules tell apart */
 
 enum trace_upstream { TU_FAIL, TU_SKIP, TU_RUN, TU_COUNT };
 
+/* TU_RUN is the older word for TT_ALL_DONE. */
+enum trace_trigger { TT_ALL_SUCCEEDED, TT_NONE_FAILED, TT_ONE_SUCCEEDED, TT_ALL_DONE, TT_COUNT };
+
+#define TRACE_RETRY_LOST 1u
+#define TRACE_RETRY_TIMEOUT 2u
+#define TRACE_RETRY_EXIT 4u
+
 enum trace_gate {
     TG_CONDITION,
     TG_RENDER,
@@ -138,8 +145,10 @@ struct trace_job {
     uint32_t priority;
     uint32_t retries;
     uint32_t free_losses; /* attempts up to this number cost none of them when they are lost */
+    uint32_t retry_on;    /* TRACE_RETRY_ bits of the ends that are tried again; 0 = all */
     uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
     enum trace_upstream on_upstream;
+    enum trace_trigger trigger;
     bool exclusive;
     bool delay_from_submit;
     int64_t delay_ms;
@@ -261,6 +270,7 @@ struct trace_jobs {
     struct trace_bytes key_hash; /* of the submitted body */
     int64_t key_expires_ms;
     bool more;
+    bool undo_failures; /* every failure starts the compensations */
     const struct trace_job *jobs; /* ordinals go on where the flow's jobs end */
     uint32_t job_count;
     struct trace_bytes schedule;  /* that made it; len 0 = a client did */

@@ -159,7 +159,11 @@ static void jobs_of(struct arena *a, const struct cmd_jobs *jobs, struct wire_jo
 
 static void put_submit(struct arena *a, const struct cmd_submit *c, uint32_t request, struct buf *out) {
     struct wire_flow *flow = ARENA_NEW(a, struct wire_flow);
-    *flow = (struct wire_flow){.name = c->name, .key = c->key, .key_ms = c->key_ms, .trace = c->trace};
+    *flow = (struct wire_flow){.name = c->name,
+                               .key = c->key,
+                               .key_ms = c->key_ms,
+                               .trace = c->trace,
+                               .compensate_on = (uint8_t)c->compensate_on};
     jobs_of(a, &c->jobs, &flow->part);
     struct wire_submit m = {{flow, 1}};
     wire_put(out, WIRE_SUBMIT, 0, request, &m);

@@ -498,6 +498,37 @@ static void flows_are_listed_by_the_name_of_a_label(void **state) {
     (void)ask("GET", "/api/v1/workers?label=run_of", NULL, 400);
 }
 
+/* ---- compensations that were not run ---- */
+
+static struct webgot ended(const char *flow) {
+    const char *id = submit(flow);
+    wait_for(id);
+    return ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
+}
+
+#define BOOKED "\"jobs\": {\"book\": {\"noop\": true, \"compensate\": {\"noop\": true}}, "
+
+static void a_flow_tells_what_it_did_not_undo_and_why(void **state) {
+    (void)state;
+    struct webgot got = ended("{" BOOKED "\"pay\": {\"needs\": [\"book\"], \"fail\": 2, \"retries\": 0}}}");
+    assert_has(got.body, "\"compensations_not_run\":1");
+    assert_has(got.body, "\"not_run_because\":\"no failure was fatal; `compensate_on: failure`");
+    got = ended("{" BOOKED "\"pay\": {\"needs\": [\"book\"], \"when\": \"false\", \"noop\": true}}}");
+    assert_has_not(got.body, "compensations_not_run\":1"); /* it succeeded */
+    got = ended("{\"compensate_on\": \"failure\", " BOOKED
+                "\"pay\": {\"needs\": [\"book\"], \"fail\": 2, \"retries\": 0}}}");
+    assert_has(got.body, "\"unwinding\":\"done\"");
+    assert_has_not(got.body, "compensations_not_run\":1");
+    const char *id = submit("{" BOOKED "\"ask\": {\"needs\": [\"book\"], \"gate\": {}}}}");
+    (void)ask("GET", path_of("/api/v1/jobs/@/book/wait", id), NULL, 200);
+    (void)ask("POST", path_of("/api/v1/flows/@/cancel", id), "{}", 200);
+    wait_for(id);
+    got = ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
+    assert_has(got.body, "\"not_run_because\":\"the flow was cancelled\"");
+    got = ask("POST", "/api/v1/flows", "{\"compensate_on\": \"any\", \"jobs\": {\"a\": {\"noop\": true}}}", 400);
+    assert_has(got.body, "expected fatal or failure, found `any`");
+}
+
 /* ---- the output of an attempt, told piece by piece ---- */
 
 static void a_log_tells_streams_and_times_of_its_pieces(void **state) {
@@ -557,6 +588,7 @@ int main(void) {
         API_TEST(a_worker_is_shown_with_what_it_offers),
         API_TEST(changes_of_the_store_are_told),
         API_TEST(flows_are_listed_by_the_name_of_a_label),
+        API_TEST(a_flow_tells_what_it_did_not_undo_and_why),
         API_TEST(a_log_tells_streams_and_times_of_its_pieces),
         API_TEST(the_counters_of_the_past_are_told),
         API_TEST(a_worker_is_started_by_http),

@@ -215,6 +215,28 @@ static void saga_booking(void **state) {
     assert_string_equal(log_of(id, "confirm"), "confirmed\n");
 }
 
+static void saga_failure(void **state) {
+    (void)state;
+    const char *id = run("saga-failure", "-p payment=no", NULL, 1);
+    assert_states(id, "hotel succeeded, pay failed, confirm failed, hotel~undo succeeded");
+    assert_has(shown(id, "pay"), "2 of 2");
+    id = run("saga-failure", "", NULL, 0);
+    assert_string_equal(log_of(id, "confirm"), "confirmed\n");
+}
+
+static void triggers(void **state) {
+    (void)state;
+    const char *id = run("triggers", "", NULL, 1);
+    assert_states(id, "mirror-a succeeded, mirror-b failed, lint skipped, unpack succeeded, publish succeeded");
+    assert_has(shown(id, "mirror-b"), "1 of 4"); /* it is tried again after losses alone */
+    assert_string_equal(log_of(id, "report"), "publish succeeded\n");
+    id = run("triggers", "-p first=1", NULL, 1);
+    assert_states(id, "unpack failed, publish failed, report succeeded");
+    assert_string_equal(log_of(id, "report"), "publish failed\n");
+    id = run("triggers", "-p first=1 -p second=0 -p lint=true", NULL, 1);
+    assert_states(id, "lint succeeded, unpack succeeded, publish succeeded");
+}
+
 static void ml_gate(void **state) {
     (void)state;
     struct ran ran = realcli_ok(r, "submit examples/ml-gate.yaml", NULL);
@@ -373,10 +395,12 @@ static const struct {
     {"nightly", nightly},
     {"retries", retries},
     {"saga-booking", saga_booking},
+    {"saga-failure", saga_failure},
     {"sandbox", sandbox},
     {"service", service},
     {"stdin", standard_input},
     {"timeouts", timeouts},
+    {"triggers", triggers},
 };
 #define COUNT (sizeof examples / sizeof examples[0])
 

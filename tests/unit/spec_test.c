@@ -102,6 +102,8 @@ static void every_key_of_a_job(void **state) {
          "    artifacts: [out/*.csv, {path: log.txt, name: log, optional: true}]\n"
          "    labels: {tier: gold}\n"
          "    on_upstream: skip\n"
+         "    trigger: one_succeeded\n"
+         "    retry_on: [lost, exit]\n"
          "    approval: {message: sure?, role: lead, quorum: 2, four_eyes: true, timeout: 2d}\n"
          "    when: params.x == 1\n"
          "    log_limit: 10MB\n"
@@ -138,6 +140,8 @@ static void every_key_of_a_job(void **state) {
     assert_int_equal(o->prefer_ms, 30000);
     assert_true(o->affinity && o->exclusive && o->four_eyes);
     assert_int_equal(o->on_upstream, UPSTREAM_SKIP);
+    assert_int_equal(o->trigger, TRIGGER_ONE_SUCCEEDED);
+    assert_int_equal(o->retry_on, RETRY_LOST | RETRY_EXIT);
     assert_int_equal(o->gates, 1 | 8); /* condition, approval */
     assert_int_equal(o->quorum, 2);
     assert_int_equal(o->approval_ms, 172800000);
@@ -309,6 +313,34 @@ static void a_service_and_its_keys(void **state) {
     assert_int_equal(db.health.argv.count, 2);
     assert_slice(flowlab_run(&l, "mq").health.shell, "test -e up");
     assert_int_equal(flowlab_options(&l, "mq")->restart_base_ms, 1000);
+    flowlab_fini(&l);
+}
+
+static void a_trigger_takes_the_place_of_run_in_the_defaults(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "defaults: {on_upstream: run}\n"
+         "jobs:\n"
+         "  a: x\n"
+         "  b: {run: x, needs: a, trigger: one_succeeded}\n"
+         "  c: {run: x, needs: a, trigger: all_succeeded, on_upstream: skip}\n"
+         "  d: {run: x, needs: a, trigger: all_succeeded}\n"
+         "  e: {run: x, needs: a, trigger: all_done}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "a")->on_upstream, UPSTREAM_RUN);
+    assert_int_equal(flowlab_options(&l, "b")->on_upstream, UPSTREAM_FAIL);
+    assert_int_equal(flowlab_options(&l, "b")->trigger, TRIGGER_ONE_SUCCEEDED);
+    assert_int_equal(flowlab_options(&l, "c")->on_upstream, UPSTREAM_SKIP);
+    assert_int_equal(flowlab_options(&l, "d")->on_upstream, UPSTREAM_FAIL);
+    assert_int_equal(flowlab_options(&l, "e")->trigger, TRIGGER_ALL_DONE);
+    flowlab_fini(&l);
+    flowlab_init(&l);
+    good(&l, "defaults: {trigger: none_failed}\njobs:\n  a: x\n  b: {run: x, needs: a, on_upstream: run}\n", NULL);
+    assert_int_equal(flowlab_options(&l, "a")->trigger, TRIGGER_NONE_FAILED);
+    assert_int_equal(flowlab_options(&l, "b")->trigger, TRIGGER_ALL_SUCCEEDED);
+    assert_int_equal(flowlab_options(&l, "b")->on_upstream, UPSTREAM_RUN);
     flowlab_fini(&l);
 }
 
@@ -660,6 +692,13 @@ static const struct {
     {"jobs:\n  a: {run: x, exclusive: yes}", "expected true or false, found `yes`"},
     {"jobs:\n  a: {run: x, priority: urgent}", "expected low, normal, high or a number, found `urgent`"},
     {"jobs:\n  a: {run: x, on_upstream: wait}", "expected fail, skip or run, found `wait`"},
+    {"jobs:\n  a: {run: x, trigger: any}",
+     "expected all_succeeded, none_failed, one_succeeded or all_done, found `any`"},
+    {"jobs:\n  a: {run: x, trigger: all_succeeded, on_upstream: run}",
+     "flow.yaml:2:6: `on_upstream: run` means `trigger: all_done`; beside `trigger: all_succeeded` write `fail`"},
+    {"jobs:\n  a: {run: x, retry_on: [lost, never]}", "expected `lost`, `timeout` or `exit`, found `never`"},
+    {"jobs:\n  a: {run: x, retry_on: []}", "use `retries: 0`"},
+    {"compensate_on: any\njobs:\n  a: x", "flow.yaml:1:16: expected fatal or failure, found `any`"},
     {"jobs:\n  a: {run: x, token: [read, admin]}", "`read` or `submit`"},
     {"jobs:\n  a: {run: x, fatal_exit_codes: [300]}", "an exit code between 1 and 255"},
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
@@ -825,6 +864,7 @@ int main(void) {
         cmocka_unit_test(requests_and_the_outside),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
+        cmocka_unit_test(a_trigger_takes_the_place_of_run_in_the_defaults),
         cmocka_unit_test(every_form_of_a_sandbox_is_read),
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),

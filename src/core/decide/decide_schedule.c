@@ -112,6 +112,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     rec.end_ms = c->end_ms;
     rec.after_ms = start_after(d, c, present);
     rec.flow_name = c->flow_name;
+    rec.compensate_on = (uint8_t)c->compensate_on;
     decide_record(d, REC_SCHEDULE, cmd)->body.as_REC_SCHEDULE = rec;
     return ERR_OK;
 }
@@ -201,6 +202,7 @@ static void fire(struct decision *d, const struct schedule *sc, const struct com
     rec->labels = template.labels;
     rec->profiles = template.profiles;
     rec->jobs = template.jobs;
+    rec->compensate_on = template.compensate_on;
     rec->schedule = template.name;
     rec->slot_ms = slot_ms;
     rec->fire = (uint8_t)how;

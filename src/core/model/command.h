@@ -86,6 +86,7 @@ struct cmd_submit {
     struct slice key_hash; /* 32 bytes, needed with a key */
     int64_t key_ms;        /* 0 = the standard time */
     struct slice trace;
+    enum compensate_on compensate_on;
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs;
@@ -284,6 +285,7 @@ struct cmd_schedule {
     bool paused;
     int64_t start_ms, end_ms; /* wall; 0 = none */
     struct slice flow_name;
+    enum compensate_on compensate_on;
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs; /* without parents in other flows and without absolute times */

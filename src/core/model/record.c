@@ -74,6 +74,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(62, TLV_ENUM, rec_submitted, fire, .max = FIRE_COUNT, .names = fire_words),
     TLV_FIELD(63, TLV_BYTES, rec_submitted, constraints, .max = BODY_MAX_BYTES),
     TLV_FIELD(64, TLV_TEXT, rec_submitted, zone, .max = NAME_MAX_BYTES),
+    TLV_FIELD(65, TLV_ENUM, rec_submitted, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 
@@ -352,6 +353,7 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(14, TLV_LIST, rec_schedule, profiles, .max = 10000, .sub = &options_desc),
     TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(16, TLV_TEXT, rec_schedule, zone, .max = NAME_MAX_BYTES),
+    TLV_FIELD(17, TLV_ENUM, rec_schedule, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 

@@ -130,6 +130,7 @@ struct rec_submitted {
     uint8_t fire;             /* enum fire: where the slot came from */
     struct slice constraints; /* that these jobs have from the one that submitted them */
     struct slice zone;        /* of the schedule, for people and templates; empty = UTC */
+    uint8_t compensate_on;    /* enum compensate_on */
     struct slice raw;
 };
 
@@ -468,6 +469,7 @@ struct rec_schedule {
     struct tlv_list profiles; /* of options */
     struct tlv_list jobs;     /* of rec_job, without parents in other flows */
     struct slice zone;       /* of the expression; empty = UTC */
+    uint8_t compensate_on;    /* of its flows */
     struct slice raw;
 };
 

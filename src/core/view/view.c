@@ -50,6 +50,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .settling = f->is_working,
                               .of_service = f->of_service,
                               .unwinding = f->unwinding,
+                              .compensate_on = f->compensate_on,
                               .undo_count = f->graph->entered.count,
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,

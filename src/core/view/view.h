@@ -17,6 +17,7 @@ struct flow_view {
     bool settling;   /* a long consequence is not yet through */
     bool of_service; /* made by the engine for one version of a service */
     enum unwinding unwinding;
+    enum compensate_on compensate_on;
     uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */

@@ -67,6 +67,7 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(7, TLV_BYTES, wire_flow, spec, .form = TLV_FORM_JSON),
     TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(9, TLV_BOOL, wire_flow, check),
+    TLV_FIELD(10, TLV_ENUM, wire_flow, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
 };
 const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
 

@@ -61,6 +61,7 @@ struct wire_flow {
     struct slice spec;   /* or, in place of `part`: a flow file in JSON */
     struct slice params; /* of the flow file: a JSON object */
     bool check;          /* judge it like a submit, and do nothing */
+    uint8_t compensate_on; /* enum compensate_on */
 };
 
 /* ---- messages ---- */

@@ -26,6 +26,8 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(16, TLV_TEXT, wire_flow_view, schedule, .max = WIRE_NAME_MAX),
     TLV_FIELD(17, TLV_I64, wire_flow_view, slot_ms),
     TLV_FIELD(18, TLV_TEXT, wire_flow_view, slot, .max = WIRE_NAME_MAX),
+    TLV_FIELD(19, TLV_U32, wire_flow_view, compensations_not_run),
+    TLV_FIELD(20, TLV_TEXT, wire_flow_view, not_run_because, .max = WIRE_TEXT_MAX),
     TLV_FIELD(24, TLV_U32, wire_flow_view, upstream_failed),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);

@@ -79,6 +79,7 @@ enum err flow_file_read(struct server *s, const struct request *r, const struct 
     if (from->key.len > 0) flow.key = from->key;
     if (from->key_ms != 0) flow.key_ms = from->key_ms;
     if (from->trace.len > 0) flow.trace = from->trace;
+    if (from->compensate_on != COMPENSATE_FATAL) flow.compensate_on = from->compensate_on;
     if (from->labels.count > 0) flow.labels = from->labels;
     flow.part.more = from->part.more;
     *ret = flow;

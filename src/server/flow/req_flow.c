@@ -245,6 +245,7 @@ enum err req_flow_command(struct server *s, const struct request *r, const struc
     c->check = check;
     c->name = flow->name;
     c->trace = flow->trace;
+    c->compensate_on = (enum compensate_on)flow->compensate_on;
     c->labels = labels.at;
     c->label_count = labels.count;
     if (flow->key.len > 0) {

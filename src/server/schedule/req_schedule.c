@@ -54,6 +54,7 @@ HANDLER(req_schedule_set) {
                                             .start_ms = m->start_ms,
                                             .end_ms = m->end_ms,
                                             .flow_name = made->name.len > 0 ? made->name : m->name,
+                                            .compensate_on = made->compensate_on,
                                             .labels = made->labels,
                                             .label_count = made->label_count,
                                             .jobs = made->jobs};

@@ -38,6 +38,19 @@ static struct tlv_list labels_of(const struct state_view *l, flow_id flow) {
     return (struct tlv_list){pairs, count};
 }
 
+/* What succeeded stays done unless something called for its compensation. */
+static void show_not_compensated(const struct flow_view *v, struct wire_flow_view *ret) {
+    bool is_bad = v->state == FLOW_FAILED || v->state == FLOW_CANCELLED;
+    if (!is_bad || v->unwinding != UNWIND_NONE || v->undo_count == 0) return;
+    ret->compensations_not_run = v->undo_count;
+    if (v->state == FLOW_CANCELLED)
+        ret->not_run_because = SLICE("the flow was cancelled");
+    else if (v->compensate_on == COMPENSATE_FATAL)
+        ret->not_run_because = SLICE("no failure was fatal; `compensate_on: failure` compensates every failure");
+    else
+        ret->not_run_because = SLICE("no job failed or timed out");
+}
+
 void state_view_flow(const struct state_view *l, const struct flow_view *v, struct wire_flow_view *ret) {
     struct wire_amount *states = ARENA_ARRAY(l->arena, struct wire_amount, JOB_STATE_COUNT);
     uint32_t count = 0;
@@ -64,6 +77,7 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
         ret->slot = zone_book_slot(l->zones, v->zone, v->slot.ms, l->arena);
     }
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
+    show_not_compensated(v, ret);
 }
 
 static struct tlv_list parents_of(const struct state_view *l, const struct job_view *v) {

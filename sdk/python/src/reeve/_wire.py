@@ -996,6 +996,7 @@ class Flow(TypedDict, total=False):
     spec: bytes
     params: bytes
     check: bool
+    compensate_on: str
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1029,6 +1030,8 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    compensations_not_run: int
+    not_run_because: str
     upstream_failed: int
     schedule: str
 
@@ -1531,6 +1534,8 @@ class Options(TypedDict, total=False):
     poll_cap_ms: int
     token_rights: int
     free_losses: int
+    trigger: str
+    retry_on: int
 
 
 class Job(TypedDict, total=False):
@@ -2241,6 +2246,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (7, "spec", "bytes", ""),
         (8, "params", "bytes", ""),
         (9, "check", "bool", ""),
+        (10, "compensate_on", "enum", "fatal failure"),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2271,6 +2277,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
+        (16, "compensations_not_run", "uint", ""),
+        (17, "not_run_because", "text", ""),
         (24, "upstream_failed", "uint", ""),
         (30, "schedule", "text", ""),
     ),
@@ -2726,6 +2734,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (60, "poll_cap_ms", "uint", ""),
         (61, "token_rights", "uint", ""),
         (62, "free_losses", "uint", ""),
+        (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
+        (64, "retry_on", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
