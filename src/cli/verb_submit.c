@@ -47,7 +47,7 @@ enum err file_read(struct cli *c, const char *path, size_t most, struct slice *r
 struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
-    bool dry;
+    enum flow_files files;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -85,7 +85,11 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
         ret->bytes = bytes;
         return ERR_OK;
     }
-    if (e == ERR_OK && r->dry) {
+    if (e == ERR_OK && r->files == FLOW_FILES_CUT) {
+        ret->bytes = slice_of(bytes.ptr, INLINE_BYTES_MAX);
+        return ERR_OK;
+    }
+    if (e == ERR_OK && r->files == FLOW_FILES_HASH) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
         hash(ctx, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
@@ -104,9 +108,9 @@ static bool is_json(const char *path, struct slice text) {
 }
 
 /* `grows`: its jobs are for a flow that is there. */
-static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret,
+static enum err read_flow(struct cli *c, const char *path, enum flow_files files, bool grows, struct wire_flow *ret,
                           struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, files};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
@@ -130,9 +134,9 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows,
     return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
 }
 
-enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
                              struct spec_schedule *ret_schedule) {
-    return read_flow(c, path, dry, false, ret, ret_schedule);
+    return read_flow(c, path, files, false, ret, ret_schedule);
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -247,6 +251,10 @@ static uint32_t part_end(const struct wire_jobs *all, uint32_t first) {
     return end;
 }
 
+struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow) {
+    return part_of(c, &flow->part, 0, part_end(&flow->part, 0));
+}
+
 /* Its answer is about one flow. */
 static enum err send_part(struct cli *c, enum wire_op op, const void *message, struct flow_sent *ret) {
     struct client_frame f;
@@ -308,7 +316,7 @@ enum err verb_submit(struct cli *c) {
     struct flow_sent sent;
     bool dry = c->client.fd < 0;
     struct spec_schedule schedule;
-    enum err e = verb_flow_file_read(c, c->args[0], dry, &flow, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], dry ? FLOW_FILES_HASH : FLOW_FILES_SEND, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &flow);
     if (e != ERR_OK) return e;
     if (dry) {
@@ -350,7 +358,7 @@ enum err verb_add(struct cli *c) {
     struct spec_schedule ignored;
     struct slice flow = slice_str(c->args[0]);
     enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
-    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], false, true, &file, &ignored);
+    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], FLOW_FILES_SEND, true, &file, &ignored);
     struct flow_sent sent = {.flow = {.flow = flow}};
     if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0, &sent);
     if (e != ERR_OK) return e;
