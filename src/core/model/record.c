@@ -220,7 +220,7 @@ static const struct tlv_field due_fields[] = {
     TLV_FIELD(6, TLV_ENUM, rec_due, due, .max = DUE_COUNT, .names = due_words),
 };
 
-static const char *const verdict_words[VERDICT_COUNT] = {"approve", "reject", "constrain", "hold", "again", "quarantine",
+static const char *const verdict_words[VERDICT_COUNT] = {"allow", "deny", "constrain", "hold", "again", "quarantine",
                                                          "redact", "fail"};
 const char *const gate_words[GATE_COUNT] = {"condition", "render", "policy",  "approval",
                                                    "external",  "output", "service", "expansion"};
