@@ -37,6 +37,7 @@
     X(audit)           \
     X(launch)          \
     X(history_request) \
+    X(stats_history)   \
     X(budget)
 
 #define X(name) extern const struct server_part name##_part;

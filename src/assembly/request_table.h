@@ -30,6 +30,7 @@
     X(WIRE_SUBSCRIBE,        CAN_LOOK | CAN_OPERATE,       NAMES_FLOWS,       0,                    subscribers_add_live) \
     X(WIRE_LOGS,             CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_logs)            \
     X(WIRE_STATS,            CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_stats)           \
+    X(WIRE_STATS_PAST,       CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_stats_past)      \
     X(WIRE_BLOB_BEGIN,       CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_begin)      \
     X(WIRE_BLOB_PART,        CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_part)       \
     X(WIRE_BLOB_END,         CAN_SUBMIT | CAN_WORK | CAN_OPERATE | CAN_JOB, NAMES_OWN, 0,           req_blob_end)        \

@@ -61,6 +61,7 @@ static const struct cli_flag ls_flags[] = {
     {"label",   'l', "NAME=VALUE", "list only flows with this label; may be repeated"},
     {"since",   0,   "WHEN",    "list only flows created since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
     {"until",   0,   "WHEN",    "list only flows created before"},
+    {"items",   'i', NULL,      "list the items of foreach jobs, too (default: one line for all items of a job)"},
     {"search",  0,   "TEXT",    "list only flows with these words in names, labels or errors"},
     {"limit",   0,   "N",       "list at most N (default: 50)"},
     {"cursor",  0,   "CURSOR",  "continue a list; with --json (empty at first) the last line has the next cursor"},
@@ -84,6 +85,7 @@ static const struct cli_flag logs_flags[] = {
     {0},
 };
 static const struct cli_flag graph_flags[] = {
+    {"items", 'i', NULL, "draw the items of foreach jobs, too (default: one line for all items of a job)"},
     {"watch", 'w', NULL, "redraw as jobs change, until the flow has finished; exit like `wait`"},
     {0},
 };
@@ -271,12 +273,12 @@ const struct cli_verb cli_verbs[] = {
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs named in the file are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
     {"plan", "FILE|-", "tell what a flow file would do, without running it", "Jobs in their order, what each waits for, and which attached workers can run it or what they lack. Nothing is submitted or uploaded. Exit 1 if the server would refuse the flow, or no attached worker can run one of its jobs.", verb_plan, plan_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a running flow", "The new jobs may need jobs of the flow. Inside a job, FLOW defaults to its own flow, and added jobs run in its pools with at most its priority.", verb_add, add_flags, 1, 2, 0, false},
-    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history.", verb_ls, ls_flags, 0, 1, 0, false},
+    {"ls", "[FLOW|JOB]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history. The items of a foreach job are one line, unless --items or --state is given; with JOB they are listed. TOOK is the time of the last attempt.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
     {"logs", "FLOW|JOB", "print the output of a job, or of all jobs of a flow", "For a flow, prints whole lines in the order in which they were written, each after the name of its job, all on standard output; with --follow the exit code is that of `wait`. A flow of one job is treated as its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "print an artifact of a job; without NAME: list them", "Artifacts of the job's last attempt. They are kept as long as the job.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until flows or jobs have finished; exit 1 if one failed", "If the connection is lost, reconnects for half a minute.", verb_wait, wait_flags, 1, 255, 0, false},
-    {"graph", "FLOW", "draw a flow, with the state of each job", "With --watch, a flow with more jobs than the terminal has lines is drawn by layers: the jobs at the same distance from the start, counted by state.", verb_graph, graph_flags, 1, 1, 0, false},
+    {"graph", "FLOW|JOB", "draw a flow, with the state of each job", "With --watch, a flow with more jobs than the terminal has lines is drawn by layers: the jobs at the same distance from the start, counted by state. With JOB, a job with foreach and its items are drawn.", verb_graph, graph_flags, 1, 1, 0, false},
     {"top", "", "live view of flows, workers, approvals and throughput", "Full screen; `?` lists the keys. --json prints one frame as an object, after measuring throughput for a second.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "FLOW|JOB", "tell why a job waits or failed", "For a flow, tells it for each job that waits for something else than other jobs, or failed.", verb_why, NULL, 1, 1, 0, false},
 

@@ -64,9 +64,10 @@ static const struct tool tools[] = {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {0}}},
     {"list", "Flows, the newest first; with `flow` the jobs of that flow; with `dead` jobs that failed for good.", "viewer", true, tool_list, {
-        {"flow", TOOL_TEXT, false, "list the jobs of this flow"},
+        {"flow", TOOL_TEXT, false, "list the jobs of this flow; the items of a foreach job are counted with it, or listed with `states`"},
+        {"items_of", TOOL_TEXT, false, "list the items of this foreach job of the flow"},
         {"dead", TOOL_FLAG, false, "list dead letters, the newest first: failed jobs that nobody has handled yet"},
-        {"states", TOOL_NAMES, false, "only in one of these: running, succeeded, failed, …"},
+        {"states", TOOL_NAMES, false, "only in one of these: running, succeeded, failed, upstream_failed, …"},
         {"name", TOOL_TEXT, false, "only names that begin so"},
         {"labels", TOOL_PAIRS, false, "only flows with all of these, like {\"agent_run_id\": \"…\"}"},
         {"text", TOOL_TEXT, false, "only flows with these words in names, labels or errors"},

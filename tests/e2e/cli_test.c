@@ -200,7 +200,6 @@ static void looking(void **state) {
     assert_has(with("show @", id).out, "3 succeeded");
     assert_has(with("show @/a --json", id).out, "\"kind\":\"command\"");
     assert_has(with("graph @", id).out, "✓ a\n└─ ✓ b\n   └─ ✓ c  ← a\n");
-    assert_has(with("why @/a", id).out, "nothing");
     assert_has(with("why @/a", id).out, "the job has finished: succeeded");
     assert_has(with("logs @/b -t", id).out, " 2\n");
     assert_has(realcli_ok(r, "workers", NULL).out, "here");

@@ -107,6 +107,7 @@ static const struct {
     {WIRE_SUBSCRIBE, "{\"targets\": [\"@flow\"], \"state_first\": true}"},
     {WIRE_LOGS, "{\"job\": \"@flow/hold\", \"now\": true}"},
     {WIRE_STATS, "{}"},
+    {WIRE_STATS_PAST, "{}"},
     {WIRE_BLOB_BEGIN, "{\"hash\": \"@hash\", \"bytes\": 1}"},
     {WIRE_BLOB_PART, "{\"upload\": 4711}"},
     {WIRE_BLOB_END, "{\"upload\": 4711}"},

@@ -38,6 +38,7 @@ static const char *const order[] = {
     "audit",
     "launch",
     "history_request",
+    "stats_history",
     "budget",
 };
 

@@ -124,11 +124,24 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
     job_set_timer(s, index);
 }
 
+/* Counted where such a job ends, is reset or is loaded, and not in enter() and leave(), which every job goes through. */
+static void count_upstream_failed(struct state *s, const struct job *j, int sign) {
+    if (j->state != JOB_FAILED || j->cause != CAUSE_UPSTREAM || j->part == PART_CHILD) return;
+    struct flow *f = flow_at(s, j->flow);
+    REQUIRE(sign > 0 || f->upstream_failed > 0);
+    f->upstream_failed += (uint32_t)sign;
+}
+
 void job_enter(struct state *s, uint32_t index) {
     const struct job *j = job_at(s, index);
     REQUIRE(j->flow != 0);
     s->reserved_bytes += reserve_of(s, j);
     enter(s, index, j);
+}
+
+void job_enter_loaded(struct state *s, uint32_t index) {
+    job_enter(s, index);
+    count_upstream_failed(s, job_at(s, index), 1);
 }
 
 static void leave(struct state *s, uint32_t index, const struct job *j) {
@@ -312,6 +325,7 @@ static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32
     if (j->state == JOB_HELD) question_close(s, j);
     j->root = root;
     job_finish(s, index, to, CAUSE_UPSTREAM);
+    count_upstream_failed(s, job_at(s, index), 1);
 }
 
 void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
@@ -421,6 +435,7 @@ void job_reset(struct state *s, uint32_t index) {
     REQUIRE(!(j->flags & JOBF_UNTOLD));
     REQUIRE(j->link == 0);
     REQUIRE(j->part == PART_NONE || j->part == PART_CHILD); /* a foreach job that is over waits for no children */
+    count_upstream_failed(s, j, -1);
     j->used = 0;
     j->gates = 0;
     j->root = NO_ORDINAL;

@@ -42,6 +42,7 @@ void job_quarantine_late(struct state *s, uint32_t index);
 
 /* Half of job_move: counters, reservation, ready queue, timer. Also how a new or loaded job enters its state. */
 void job_enter(struct state *s, uint32_t index);
+void job_enter_loaded(struct state *s, uint32_t index); /* and what is counted of its end */
 
 /* The dead-letter list. */
 void dead_push(struct state *s, uint32_t index);

@@ -202,6 +202,7 @@ struct flow {
         struct flow_graph *own_graph;   /* for flow_graph_own alone */
     };
     uint8_t unwinding;   /* enum unwinding */
+    uint32_t upstream_failed; /* index: of the failed jobs those that failed because of another, in what was padding */
     wall_time created, finished;
     const uint8_t *head; /* u32 length, then flow_head bytes, in the arena */
     struct arena arena;  /* everything that lives as long as the flow */

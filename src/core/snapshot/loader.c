@@ -331,7 +331,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, struct job_
     if (e == ERR_OK) e = load_runner(l, j, &rec, profiles.runner, why);
     if (e != ERR_OK) return e;
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
-    if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
+    if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter_loaded(s, index);
     if (o->flags & JOBF_DEAD) {
         FITS(job_state_is_terminal(j->state), "a dead letter that lives");
         dead_push(s, index);

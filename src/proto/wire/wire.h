@@ -60,6 +60,8 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LOG_DATA,         43,  wire_log_data,        "log_data",        SERVER, 0,                SECOND, "a piece of it") \
     X(WIRE_STATS,            44,  wire_empty,           "stats",           CLIENT, WIRE_NUMBERS,     SECOND, "how is the server") \
     X(WIRE_NUMBERS,          45,  wire_stats,           "numbers",         SERVER, 0,                SECOND, "its counters") \
+    X(WIRE_STATS_PAST,       46,  wire_stats_past,      "stats_past",      CLIENT, WIRE_NUMBERS_PAST, SECOND, "how was the server during the last day") \
+    X(WIRE_NUMBERS_PAST,     47,  wire_numbers_past,    "numbers_past",    SERVER, 0,                SECOND, "its counters, minute by minute") \
     X(WIRE_BLOB_BEGIN,       64,  wire_blob_begin,      "blob_begin",      ANY,    WIRE_BLOB_STATE,  SECOND, "a blob is to be stored") \
     X(WIRE_BLOB_PART,        65,  wire_blob_part,       "blob_part",       ANY,    WIRE_BLOB_STATE,  SECOND, "its next bytes") \
     X(WIRE_BLOB_END,         66,  wire_blob_end,        "blob_end",        ANY,    WIRE_BLOB_STATE,  SECOND, "that was all, and its hash must be this") \

@@ -19,6 +19,7 @@ struct wire_flow_view {
     struct tlv_list states; /* of wire_amount: jobs in each state that has any */
     struct tlv_list labels; /* of wire_pair */
     bool archived;          /* it has left memory and comes from the history */
+    uint32_t upstream_failed; /* of the failed jobs: those that failed only because of another */
 };
 
 struct wire_attempt_view {
@@ -56,7 +57,14 @@ struct wire_job_view {
     struct tlv_list artifacts; /* of wire_kept: what it left when it succeeded; with details */
     uint32_t items;            /* of a foreach job that got them: how many; so the next three */
     uint32_t items_begun, items_open, items_bad; /* that began, of these under way, and that ended badly */
+    int64_t started_ms, ended_ms; /* of its last attempt; 0 = not yet */
+    struct slice code, waits_for; /* as `why` tells it; in lists that were asked for reasons */
 };
+
+/* It never ran: a job that it needs failed. */
+static inline bool wire_is_upstream_failed(const struct wire_job_view *v) {
+    return slice_eq(v->state, SLICE("failed")) && slice_eq(v->cause, SLICE("upstream"));
+}
 
 struct wire_question_view {
     uint64_t question;
@@ -127,7 +135,12 @@ struct wire_list {
     struct slice job; /* of flows: only such as have a job of this name; what has left memory may only look like it */
     struct slice label; /* of flows: only such as have a label of that name, whatever its value */
     bool newest; /* of dead letters: the newest first */
+    bool items; /* of jobs: behind each foreach job its items */
+    bool reasons; /* of jobs: why those that do not run wait */
+    bool apart; /* of jobs: the state `failed` leaves out what failed only because of another; that is `upstream_failed` */
 };
+
+#define WIRE_UPSTREAM_FAILED "upstream_failed" /* in `states`: failed only because of another job */
 
 struct wire_listed {
     uint64_t lsn;
@@ -148,7 +161,7 @@ struct wire_reason {
     struct slice job, state;
     struct slice code, text; /* the one reason, as a word and as a sentence */
     uint32_t parents_open;
-    struct slice parent;
+    struct slice parent; /* that it waits for; of one that failed because of another, that one */
     int64_t until_ms; /* when it ends by itself; 0 = never */
     struct slice limit;
     uint64_t question;
@@ -227,6 +240,7 @@ struct wire_logs {
     uint64_t most;       /* bytes; 0 = all */
     bool follow;
     bool now; /* what there is now and no more; the answer says how much that is. Nothing is followed */
+    bool marks; /* HTTP: for each piece where it begins, its length, stream and time, in place of its bytes */
 };
 
 struct wire_log_data {
@@ -243,6 +257,22 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+/* Counters over time: a sample each minute, of the last day, as far as this server remembers it. */
+struct wire_stats_past {
+    int64_t since_ms; /* wall time; 0 = all there are */
+    uint64_t step_ms; /* samples are at least this far apart */
+};
+
+struct wire_sample {
+    int64_t time_ms;
+    struct tlv_list numbers; /* of wire_amount: those of `stats` that a chart shows */
+};
+
+struct wire_numbers_past {
+    uint64_t lsn;
+    struct tlv_list samples; /* of wire_sample; the oldest first, the last is of now */
+};
+
 #define WIRE_METRICS_MAX (1u << 20)
 struct wire_metrics {
     uint64_t lsn;
@@ -257,7 +287,7 @@ extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_j
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
     wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
-    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_metrics_desc,
-    wire_empty_desc;
+    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_stats_past_desc,
+    wire_sample_desc, wire_numbers_past_desc, wire_metrics_desc, wire_empty_desc;
 
 #endif

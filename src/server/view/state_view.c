@@ -55,7 +55,8 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
                                    .created_ms = v->created.ms,
                                    .finished_ms = v->state == FLOW_RUNNING ? 0 : shown_ms(v->finished),
                                    .job_count = v->job_count,
-                                   .states = {states, count}};
+                                   .states = {states, count},
+                                   .upstream_failed = v->upstream_failed};
     ret->labels = labels_of(l, v->id);
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
 }
@@ -90,6 +91,11 @@ static void attempts_of(const struct state_view *l, const struct job_view *v, bo
         ret->exit_code = last->exit_code;
         ret->signal = last->signal;
         ret->reason = last->reason;
+    }
+    if (count > 0) {
+        const struct attempt_view *newest = &list[count - 1];
+        ret->started_ms = newest->started.ms != 0 ? newest->started.ms : newest->assigned.ms;
+        ret->ended_ms = newest->is_open ? 0 : newest->ended.ms;
     }
     if (!details || count == 0) return;
     struct wire_attempt_view *shown = ARENA_ARRAY(l->arena, struct wire_attempt_view, count);
@@ -131,6 +137,14 @@ static void items_of(const struct state_view *l, const struct job_view *v, struc
     ret->items_bad = x.bad;
 }
 
+/* The number that its last attempt can have: those before it was retried, and those that were lost, count on top. */
+static uint32_t attempts_max(const struct job_view *v) {
+    bool is_spent = !job_state_is_active(v->state) && v->state != JOB_SUCCEEDED && v->state != JOB_CHECKING &&
+                    v->state != JOB_CANCELLED;
+    uint32_t counted = v->used + (is_spent ? 0 : 1);
+    return v->options->retries + 1 + (v->attempt > counted ? v->attempt - counted : 0);
+}
+
 void state_view_job(const struct state_view *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
     const struct options *o = v->options;
     struct worker_view worker;
@@ -139,7 +153,7 @@ void state_view_job(const struct state_view *l, const struct job_view *v, bool d
                                   .state = slice_str(job_state_word(v->state)),
                                   .kind = slice_str(job_kind_words[o->kind]),
                                   .attempt = v->attempt,
-                                  .attempts_max = o->retries + 1,
+                                  .attempts_max = attempts_max(v),
                                   .since_ms = shown_ms(v->since),
                                   .due_ms = v->state == JOB_WAITING ? shown_ms(v->due) : 0,
                                   .pool = o->demand.pool,

@@ -112,7 +112,7 @@ const JOB_GROUPS: [string, string[]][] = [
 const FLOW_GROUPS: [string, string[]][] = [
   ["The flow", ["name", "description", "params", "labels"]],
   ["For all its jobs", ["defaults"]],
-  ["Once, or again and again", ["key", "key_for", "schedule", "phases", "trace"]],
+  ["Schedule and idempotency", ["key", "key_for", "schedule", "phases", "trace"]],
 ];
 
 function grouped(fields: Field[], groups: [string, string[]][]): Group[] {

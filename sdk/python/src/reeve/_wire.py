@@ -66,6 +66,8 @@ class Op:
     LOG_DATA = 43
     STATS = 44
     NUMBERS = 45
+    STATS_PAST = 46
+    NUMBERS_PAST = 47
     BLOB_BEGIN = 64
     BLOB_PART = 65
     BLOB_END = 66
@@ -178,6 +180,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     43: ("log_data", "log_data"),
     44: ("stats", "empty"),
     45: ("numbers", "stats"),
+    46: ("stats_past", "stats_past"),
+    47: ("numbers_past", "numbers_past"),
     64: ("blob_begin", "blob_begin"),
     65: ("blob_part", "blob_part"),
     66: ("blob_end", "blob_end"),
@@ -388,6 +392,9 @@ class List(TypedDict, total=False):
     job: str
     label: str
     newest: bool
+    items: bool
+    apart: bool
+    reasons: bool
 
 
 class Listed(TypedDict, total=False):
@@ -453,6 +460,7 @@ class Logs(TypedDict, total=False):
     most: int
     follow: bool
     now: bool
+    marks: bool
 
 
 class LogData(TypedDict, total=False):
@@ -471,6 +479,16 @@ class Empty(TypedDict, total=False):
 class Stats(TypedDict, total=False):
     lsn: int
     numbers: Sequence[Amount]
+
+
+class StatsPast(TypedDict, total=False):
+    since_ms: int
+    step_ms: int
+
+
+class NumbersPast(TypedDict, total=False):
+    lsn: int
+    samples: Sequence[Sample]
 
 
 class BlobBegin(TypedDict, total=False):
@@ -1011,6 +1029,7 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    upstream_failed: int
 
 
 class JobView(TypedDict, total=False):
@@ -1042,6 +1061,10 @@ class JobView(TypedDict, total=False):
     items_begun: int
     items_open: int
     items_bad: int
+    started_ms: int
+    ended_ms: int
+    code: str
+    waits_for: str
 
 
 class Pair(TypedDict, total=False):
@@ -1116,6 +1139,11 @@ class LogPiece(TypedDict, total=False):
 class Amount(TypedDict, total=False):
     name: str
     amount: int
+
+
+class Sample(TypedDict, total=False):
+    time_ms: int
+    numbers: Sequence[Amount]
 
 
 class BlobView(TypedDict, total=False):
@@ -1693,6 +1721,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "job", "text", ""),
         (15, "label", "text", ""),
         (16, "newest", "bool", ""),
+        (20, "items", "bool", ""),
+        (21, "apart", "bool", ""),
+        (22, "reasons", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -1750,6 +1781,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (5, "most", "uint", ""),
         (6, "follow", "bool", ""),
         (7, "now", "bool", ""),
+        (8, "marks", "bool", ""),
     ),
     "log_data": (
         (1, "attempt", "uint", ""),
@@ -1764,6 +1796,14 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "stats": (
         (1, "lsn", "uint", ""),
         (2, "numbers", "list", "amount"),
+    ),
+    "stats_past": (
+        (1, "since_ms", "int", ""),
+        (2, "step_ms", "uint", ""),
+    ),
+    "numbers_past": (
+        (1, "lsn", "uint", ""),
+        (2, "samples", "list", "sample"),
     ),
     "blob_begin": (
         (1, "hash", "bytes", ""),
@@ -2230,6 +2270,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
+        (24, "upstream_failed", "uint", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2260,6 +2301,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (26, "items_begun", "uint", ""),
         (27, "items_open", "uint", ""),
         (28, "items_bad", "uint", ""),
+        (40, "started_ms", "int", ""),
+        (41, "ended_ms", "int", ""),
+        (42, "code", "text", ""),
+        (43, "waits_for", "text", ""),
     ),
     "pair": (
         (1, "key", "text", ""),
@@ -2326,6 +2371,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "amount": (
         (1, "name", "text", ""),
         (2, "amount", "uint", ""),
+    ),
+    "sample": (
+        (1, "time_ms", "int", ""),
+        (2, "numbers", "list", "amount"),
     ),
     "blob_view": (
         (1, "hash", "bytes", ""),
