@@ -178,7 +178,7 @@ void tool_list(struct tool_call *c) {
                             .labels = tool_call_pairs(c, "labels"),
                             .text = tool_call_text(c, "text"),
                             .graph = of_flow && !dead,
-                             .newest = dead,
+                            .newest = dead,
                             .items_of = tool_call_text(c, "items_of"),
                             .reasons = true,
                             .apart = true};
