@@ -181,7 +181,7 @@ void tool_list(struct tool_call *c) {
                             .text = tool_call_text(c, "text"),
                             .schedule = tool_call_text(c, "schedule"),
                             .graph = of_flow && !dead,
-                             .newest = dead,
+                            .newest = dead,
                             .items_of = tool_call_text(c, "items_of"),
                             .reasons = true,
                             .apart = true};

@@ -89,7 +89,7 @@ static const struct tool tools[] = {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {"timeout_s", TOOL_COUNT, false, "seconds (default: 30, at most 600)"},
         {0}}},
-    {"events", "What happened to a flow, from its birth on.", "viewer", true, tool_events, {
+    {"events", "What happened to a flow, from its beginning on.", "viewer", true, tool_events, {
         {"flow", TOOL_TEXT, true, "id of the flow"},
         {"since", TOOL_TEXT, false, "go on behind this position"},
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
