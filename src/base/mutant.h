@@ -46,7 +46,6 @@
     X(room_ignored, "a submit is accepted though its tenant has too much queued")               \
     X(service_restarted, "a service that was stopped is started again")                         \
     X(old_version_counts, "the health of another version counts for the one being deployed")    \
-    X(deployed_at_once, "a deployment begins though its own record calls it off")               \
     X(service_not_rolled_back, "a version that did not become healthy stays")                   \
     X(drain_ignored, "a service stays on a worker that drains")                                 \
     X(child_twice, "a child of a foreach job that succeeded is begun once more")                \
