@@ -228,6 +228,7 @@ static void triggers(void **state) {
     (void)state;
     const char *id = run("triggers", "", NULL, 1);
     assert_states(id, "mirror-a succeeded, mirror-b failed, lint skipped, unpack succeeded, publish succeeded");
+    assert_has(shown(id, "lint"), "skipped (when)");
     assert_has(shown(id, "mirror-b"), "1 of 4"); /* it is tried again after losses alone */
     assert_string_equal(log_of(id, "report"), "publish succeeded\n");
     id = run("triggers", "-p first=1", NULL, 1);
