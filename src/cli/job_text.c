@@ -5,13 +5,20 @@ struct slice job_text_state(const struct wire_job_view *v) {
     return wire_is_upstream_failed(v) ? SLICE(WIRE_UPSTREAM_FAILED) : v->state;
 }
 
+/* A verdict of the server itself: of `when`, of a template or of `foreach`; people's end a job as denied. */
+static struct slice cause_text(const struct wire_job_view *v) {
+    if (!slice_eq(v->cause, SLICE("verdict"))) return v->cause;
+    if (slice_eq(v->state, SLICE("skipped"))) return SLICE("when");
+    return slice_eq(v->state, SLICE("failed")) ? SLICE("expression") : v->cause;
+}
+
 void job_text_end(const struct wire_job_view *v, struct buf *to) {
     if (v->exit_code != 0)
         buf_printf(to, "exit %u", v->exit_code);
     else if (v->signal != 0)
         buf_printf(to, "signal %u", v->signal);
     else
-        buf_put_slice(to, v->cause);
+        buf_put_slice(to, cause_text(v));
 }
 
 static void put_count(struct buf *to, const char **lead, uint32_t count, const char *word) {

@@ -452,6 +452,11 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
         if (is_failed && v->upstream_failed > 0) buf_printf(&text, ", %u upstream", v->upstream_failed);
     }
     if (text.len > 2) line(c, "jobs", slice_of(text.at + 2, text.len - 2));
+    buf_clear(&text);
+    if (v->compensations_not_run > 0) {
+        buf_printf(&text, "%u not run: %.*s", v->compensations_not_run, SLICE_FMT(v->not_run_because));
+        line(c, "undo", buf_slice(&text));
+    }
     buf_fini(&text);
 }
 

@@ -237,6 +237,20 @@ static const char *const cause_texts[JOB_CAUSE_COUNT] = {
     [CAUSE_CHILDREN] = "more of its items failed than it allows",
 };
 
+/* By people a job is denied; what the server finds itself skips it or fails it. */
+static const char *verdict_text(const struct wire_job_view *v) {
+    if (slice_eq(v->state, SLICE("skipped"))) return "its `when` is false";
+    return slice_eq(v->state, SLICE("failed")) ? "an expression of it failed" : cause_texts[CAUSE_VERDICT];
+}
+
+static const char *cause_text(const struct wire_job_view *v) {
+    if (slice_eq(v->cause, slice_str(job_cause_words[CAUSE_VERDICT]))) return verdict_text(v);
+    for (int cause = 0; cause < JOB_CAUSE_COUNT; cause++)
+        if (cause_texts[cause] != NULL && slice_eq(v->cause, slice_str(job_cause_words[cause])))
+            return cause_texts[cause];
+    return NULL;
+}
+
 struct slice reason_view_end(struct server *s, const struct wire_job_view *v) {
     struct buf b;
     buf_init(&b, WIRE_TEXT_MAX);
@@ -245,9 +259,8 @@ struct slice reason_view_end(struct server *s, const struct wire_job_view *v) {
         buf_printf(&b, ", killed by signal %u", v->signal);
     else if (v->exit_code != 0)
         buf_printf(&b, ", exit code %u", v->exit_code);
-    for (int cause = 0; cause < JOB_CAUSE_COUNT; cause++)
-        if (cause_texts[cause] != NULL && slice_eq(v->cause, slice_str(job_cause_words[cause])))
-            buf_printf(&b, ", %s", cause_texts[cause]);
+    const char *cause = cause_text(v);
+    if (cause != NULL) buf_printf(&b, ", %s", cause);
     if (v->root.len > 0) buf_printf(&b, " (%.*s)", SLICE_FMT(v->root));
     bool is_good = slice_eq(v->state, SLICE("succeeded"));
     if (v->attempt > 1 && !is_good) buf_printf(&b, ", in attempt %u of %u", v->attempt, v->attempts_max);
