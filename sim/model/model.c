@@ -770,8 +770,10 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
         m->time_ms = before_ms;
         return model_object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
     }
+    do { /* a job that is replaced may, by its end, let others deploy or unwind its flow */
+        model_saga_go_on(m);
+    } while (model_service_deploy(m));
     model_service_go_on(m);
-    model_saga_go_on(m);
     m->lsn = e->lsn;
     return true;
 }

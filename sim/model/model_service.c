@@ -134,9 +134,15 @@ static void tell_version(struct model *m, uint64_t version, struct model_made by
     m->made_versions[m->made_version_count++] = (struct model_deployed){version, by};
 }
 
+/* The job stands before the question whether what it deploys is healthy. */
+static bool is_asking(const struct model_job *j) {
+    return j->state == TS_HELD && j->has_question && j->gate == TG_SERVICE;
+}
+
 static void deploy(struct model *m, struct model_made by) {
     const struct model_flow *f = model_flow_find(m, by.flow);
     const struct model_job *j = &f->jobs[by.ordinal];
+    if (!is_asking(j)) return; /* its own record called it off */
     struct trace_bytes tenant = text_of(f->tenant), name = j->spec.service;
     struct model_service *v = find(m, tenant, name);
     if (v == NULL) {
@@ -289,7 +295,7 @@ void model_service_attach(struct model *m, struct trace_bytes worker) {
 static bool has_failed(const struct model *m, const struct model_service *v) {
     if (!v->deploying) return false;
     const struct model_job *j = model_job_find(m, v->by.flow, v->by.ordinal);
-    return j == NULL || j->state != TS_HELD || !j->has_question || j->gate != TG_SERVICE;
+    return j == NULL || !is_asking(j);
 }
 
 static void stop(struct model *m, uint64_t flow) {
@@ -340,13 +346,16 @@ static void look_at(struct model *m, struct model_service *v) {
     if (wanted != 0 && clear) let_go(m, wanted);
 }
 
+bool model_service_deploy(struct model *m) {
+    if (m->deploy_count == 0) return false;
+    struct model_made first = m->deploys[0];
+    for (uint32_t i = 1; i < m->deploy_count; i++) m->deploys[i - 1] = m->deploys[i];
+    m->deploy_count--;
+    deploy(m, first);
+    return true;
+}
+
 void model_service_go_on(struct model *m) {
-    while (m->deploy_count > 0) { /* a job that is replaced may, by its end, let others deploy */
-        struct model_made first = m->deploys[0];
-        for (uint32_t i = 1; i < m->deploy_count; i++) m->deploys[i - 1] = m->deploys[i];
-        m->deploy_count--;
-        deploy(m, first);
-    }
     for (uint32_t i = 0; i < m->service_count; i++) {
         if (!m->services[i].gone) look_at(m, &m->services[i]);
     }

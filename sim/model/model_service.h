@@ -10,6 +10,8 @@ void model_runner_free(const struct trace_job *runner);
 
 /* The job stands before the question whether what it deploys is healthy: it deploys when the record is through. */
 void model_service_deploys(struct model *m, uint64_t flow, uint32_t ordinal);
+/* The next deployment of the record; false when none is left. */
+bool model_service_deploy(struct model *m);
 
 /* Records. False, with the reason, when no correct engine could have written them. */
 bool model_service_set(struct model *m, const struct trace_service *r, char *text);

@@ -257,6 +257,45 @@ static void a_deployment_that_is_called_off_is_undone(void **state) {
     assert_int_equal(runner(r).attempt, 2);
 }
 
+/* A person says no to "asks", which takes "work" along, so "done" is undone; "deploy" comes next either way. */
+static uint64_t submit_called_off(struct fixture *r) {
+    enum { DEPLOYS, ASKS, WORKS };
+    struct options sets[] = {service_options(), fixture_options(), fixture_options()};
+    sets[DEPLOYS].on_upstream = UPSTREAM_RUN;
+    sets[ASKS].gates = GATE_BIT(GATE_APPROVAL);
+    struct parent_ref asks = {.name = SLICE("asks")};
+    static const uint8_t hash[32] = {1};
+    struct job_spec jobs[] = {
+        {.name = SLICE("done"), .profile = WORKS, .undo_profile = WORKS + 1, .undo_body = SLICE("undo")},
+        {.name = SLICE("asks"), .body_hash = slice_of(hash, 32), .profile = ASKS},
+        {.name = SLICE("deploy"), .body = SLICE("v2"), .service = SLICE("web"), .parents = &asks, .parent_count = 1},
+        {.name = SLICE("work"), .profile = WORKS, .parents = &asks, .parent_count = 1}};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
+    cmd.as.submit.jobs = (struct cmd_jobs){sets, 3, jobs, 4, false};
+    cmd.as.submit.compensate_on = COMPENSATE_FAILURE;
+    assert_ok(fixture_command(r, &cmd));
+    return r->reply.flow.v;
+}
+
+static void a_deployment_that_its_own_record_calls_off_never_begins(void **state) {
+    struct fixture *r = *state;
+    setup_healthy(r, NULL);
+    struct service_view before = web(r);
+    uint64_t flow = submit_called_off(r);
+    assert_ok(fixture_done(r, "w", 1, ref_of(flow, 0), 1, OUTCOME_OK));
+    fixture_tick(r, 1000);
+    assert_ok(fixture_verdict(r, ref_of(flow, 1), VERDICT_DENY, NULL));
+    assert_int_equal(fixture_job(r, flow, 3).cause, CAUSE_UPSTREAM); /* it failed, so the flow unwinds */
+    assert_int_equal(fixture_job(r, flow, 2).cause, CAUSE_SAGA);
+    struct service_view now = web(r);
+    assert_int_equal(now.version, before.version);
+    assert_int_equal(now.runner.flow.v, before.runner.flow.v);
+    assert_int_equal(runner(r).stop, STOP_NONE); /* what runs well is not stopped for it */
+    assert_true(now.healthy && !now.deploying);
+    assert_int_equal(now.since.ms, before.since.ms);
+    fixture_check_digests(r);
+}
+
 static void a_deadline_of_the_deploying_job_ends_it(void **state) {
     struct fixture *r = *state;
     assert_ok(fixture_attach(r, "w", 1, 4));
@@ -751,6 +790,7 @@ int main(void) {
         FIXTURE_TEST(a_first_version_that_fails_leaves_nothing),
         FIXTURE_TEST(the_newest_deployment_wins),
         FIXTURE_TEST(a_deployment_that_is_called_off_is_undone),
+        FIXTURE_TEST(a_deployment_that_its_own_record_calls_off_never_begins),
         FIXTURE_TEST(a_deadline_of_the_deploying_job_ends_it),
         FIXTURE_TEST(questions_come_before_the_deployment),
         FIXTURE_TEST(restarts_wait_longer_each_time),

@@ -24,7 +24,8 @@
  * rerun, retry, resume, unwinding and forgetting.
  *
  * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations and the end of the
- * flow; last the flows that a failure unwinds, when no cascade of the record is left in any flow.
+ * flow; then the flows that a failure unwinds, when no cascade of the record is left in any flow; last the deployments,
+ * when nothing unwinds. What an unwinding or a deployment leads to comes in the same order.
  *
  * Guarantees: a child hears of the end of each parent exactly once; a record takes at most STEP_JOBS_MAX steps; live
  * and replay visit in the same order, because the order follows from facts alone.
@@ -264,6 +265,7 @@ void propagate_begin(struct state *s) {
     s->event_ordinal = 0;
     s->ended_ago_ms = 0;
     REQUIRE(s->fresh_head == 0);
+    REQUIRE(s->deploying.count == 0);
 }
 
 static void wait_for_continue(struct state *s, uint32_t flow) {
@@ -327,22 +329,31 @@ static void propagate_through(struct state *s) {
     }
 }
 
-/* All cascades of the record, in whichever flow, come before what a fatal failure calls off. */
+static void unwind_next(struct state *s) {
+    uint32_t flow = s->unwind_head;
+    struct flow *f = flow_at(s, flow);
+    s->unwind_head = f->working;
+    if (s->budget == 0) {
+        wait_for_continue(s, flow);
+        return;
+    }
+    saga_stop(s, flow);
+    f->is_working = false;
+    propagate_touch(s, flow);
+}
+
+/* All cascades of the record, in whichever flow, come before what a failure calls off, and that before deployments. */
 void propagate_end(struct state *s) {
+    uint32_t begun = 0;
     propagate_through(s);
-    while (s->unwind_head) {
-        uint32_t flow = s->unwind_head;
-        struct flow *f = flow_at(s, flow);
-        s->unwind_head = f->working;
-        if (s->budget == 0) {
-            wait_for_continue(s, flow);
-            continue;
-        }
-        saga_stop(s, flow);
-        f->is_working = false;
-        propagate_touch(s, flow);
+    while (s->unwind_head || begun < s->deploying.count) {
+        if (s->unwind_head)
+            unwind_next(s);
+        else
+            service_begin(s, s->deploying.at[begun++]);
         propagate_through(s);
     }
+    s->deploying.count = 0;
     ENSURE(s->budget <= STEP_JOBS_MAX); /* it never fell below nothing */
 }
 

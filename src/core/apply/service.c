@@ -13,6 +13,7 @@
 #include "panic.h"
 #include "propagate.h"
 #include "question.h"
+#include "rules.h"
 #include "store.h"
 #include "utf8.h"
 
@@ -237,10 +238,20 @@ static void replace(struct state *s, struct service *v) {
 
 void service_deploy(struct state *s, uint32_t job) {
     struct job *j = job_at(s, job);
-    struct rec_job rec;
-    job_record(j, &s->scratch, &rec);
     if (j->state == JOB_WAITING) job_move(s, job, JOB_HELD, CAUSE_NONE);
     question_open(s, job, GATE_SERVICE);
+    if (flow_at(s, j->flow)->rules >= DEPLOY_RULES)
+        u32vec_push(&s->deploying, job);
+    else
+        service_begin(s, job);
+}
+
+void service_begin(struct state *s, uint32_t job) {
+    struct job *j = job_at(s, job);
+    if (j->state != JOB_HELD) return; /* called off by the record that would have begun it */
+    ENSURE(question_at(s, j->link)->gate == GATE_SERVICE);
+    struct rec_job rec;
+    job_record(j, &s->scratch, &rec);
     uint32_t tenant = flow_at(s, j->flow)->tenant;
     uint32_t index = service_find(s, tenant, rec.service);
     if (index == 0) index = service_make(s, tenant, rec.service);

@@ -27,8 +27,11 @@ uint32_t service_of_flow(const struct state *s, const struct flow *f);
 void service_name_runner(struct state *s, struct job *j, uint32_t profile);
 bool service_is_deployed_by(const struct state *s, const struct job *j);
 
-/* Everything the job waited for is there: it makes a version and stands before the question whether that is healthy. */
+/* Everything the job waited for is there: it stands before the question whether what it deploys is healthy. */
 void service_deploy(struct state *s, uint32_t job);
+/* Everything else of the record is through: unless that called the job off, it makes a version. So a version that runs
+ * well is never stopped for a deployment that does not take place. */
+void service_begin(struct state *s, uint32_t job);
 /* The job no longer asks: unless the version was accepted, the service goes back to the one before. */
 void service_give_up(struct state *s, uint32_t job);
 

@@ -87,6 +87,7 @@ void state_init(struct state *s, uint32_t shard) {
 void state_fini(struct state *s) {
     for (uint32_t i = 0; i < s->buried.count; i++) flow_release_memory(flow_at(s, s->buried.at[i]));
     u32vec_fini(&s->buried);
+    u32vec_fini(&s->deploying);
     FINI_POOL(s, flows, flow, it->id != 0, flow_release_memory(it));
     FINI_POOL(s, profiles, profile, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));
     FINI_POOL(s, classes, class_, it->key != NULL, (bytes_free(it->key), arena_fini(&it->arena)));

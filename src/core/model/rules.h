@@ -12,10 +12,12 @@
  *   1  the first
  *   2  the attempts of a job are remembered (attempt_notes.h)
  *   3  what happens is counted (tally.h)
- *   4  jobs have triggers and say what is tried again; a flow says what is compensated */
-#define RULES_VERSION 4u
+ *   4  jobs have triggers and say what is tried again; a flow says what is compensated
+ *   5  a deployment begins when everything else of its record is through */
+#define RULES_VERSION 5u
 #define NOTE_RULES 2u
 #define TALLY_RULES 3u
+#define DEPLOY_RULES 5u
 
 /* How many steps (a job or an edge) one record may visit before the rest is kept as a cursor. */
 #define STEP_JOBS_MAX 4096

@@ -483,6 +483,7 @@ struct state {
     uint32_t working_head, working_tail; /* flows with work left, oldest first */
     uint32_t fresh_head, fresh_tail;     /* flows that the present record gave work */
     uint32_t unwind_head;                /* flows of the present record that unwind when all cascades are through */
+    struct u32vec deploying;             /* jobs of the present record that deploy when nothing unwinds any more */
     uint32_t dead_head, dead_tail;   /* dead-letter list */
     uint32_t question_head, question_tail;
     uint64_t dead_count;
