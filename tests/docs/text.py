@@ -151,9 +151,9 @@ def manual():
         heading, _, rest = section.partition("\n")
         if heading.startswith('"reeve '):
             words = re.match(r'"reeve ((?:[a-z]+ ?)+)', heading).group(1).strip()
-            flags[words] = set(re.findall(r"--[a-z-]+", heading + rest)) | set(re.findall(r"\\fB(-\w)\\fR", rest))
+            flags[words] = set(re.findall(r"--[a-z-]+", heading + rest)) | set(re.findall(r"\\fB(-\w)[,\\]", rest))
         elif heading.startswith("FLAGS"):
-            every = set(re.findall(r"--[a-z-]+", rest)) | set(re.findall(r"\\fB(-\w)\\fR", rest))
+            every = set(re.findall(r"--[a-z-]+", rest)) | set(re.findall(r"\\fB(-\w)[,\\]", rest))
     return flags, every
 
 

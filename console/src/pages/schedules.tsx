@@ -94,7 +94,7 @@ function Ahead({ schedule }: { schedule: ScheduleView }) {
     <>
       {schedule.flow ? <LastRuns flow={schedule.flow} /> : null}
       <p class="hint">Next, in your time zone ({Intl.DateTimeFormat().resolvedOptions().timeZone}). While the run before is not over: {schedule.overlap ?? "skip"}. Missed slots: {schedule.catch_up ?? "all"}.</p>
-      <ol class="ahead">{(schedule.ahead ?? []).map((ms) => <li key={ms}>{dateText(ms)}</li>)}</ol>
+      <ol class="ahead">{(schedule.ahead ?? []).map(({ ms = 0 }) => <li key={ms}>{dateText(ms)}</li>)}</ol>
       {(schedule.ahead ?? []).length === 0 ? <p class="faint">No slot follows.</p> : null}
     </>
   );
