@@ -34,6 +34,7 @@
     X(items)           \
     X(assign)          \
     X(ends)            \
+    X(flow_source)     \
     X(audit)           \
     X(launch)          \
     X(history_request) \

@@ -14,7 +14,9 @@
 #include "yaml_tree.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
-#define INLINE_BYTES_MAX 32768u /* of a script or an input: beyond it, a blob */
+#define INLINE_BYTES_MAX 32768u     /* of a script or an input: beyond it, a blob */
+#define FILES_MAX 1000u             /* that are kept with the flow file */
+#define SOURCE_BYTES_MAX (1u << 20) /* of it and of those: what a server keeps, unless it is set up otherwise */
 #define PART_JOBS_MAX 5000u
 #define PART_BYTES_MAX (8u << 20)
 
@@ -48,6 +50,8 @@ struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
     bool dry;
+    struct wire_source_file *files; /* that it names, FILES_MAX of them */
+    uint32_t file_count;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -70,8 +74,7 @@ static enum err beside(const struct spec_reading *r, const char *path, struct wh
                    "%s is outside the folder of the flow file; pass --allow-outside to send it along", path);
 }
 
-static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
-    struct spec_reading *r = ctx;
+static enum err file_take(struct spec_reading *r, struct slice path, struct spec_file *ret, struct why *why) {
     struct slice bytes = {0};
     char full[PATH_MAX];
     const char *slash = strrchr(r->path, '/');
@@ -87,12 +90,20 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
     }
     if (e == ERR_OK && r->dry) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
-        hash(ctx, bytes, at);
+        hash(r, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
         return ERR_OK;
     }
     if (e == ERR_OK) e = blob_put(r->cli, bytes, &ret->hash);
     if (e != ERR_OK) why_set(why, e, "%s", r->cli->why->text);
+    return e;
+}
+
+static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
+    struct spec_reading *r = ctx;
+    enum err e = file_take(r, path, ret, why);
+    if (e == ERR_OK && r->file_count++ < FILES_MAX)
+        r->files[r->file_count - 1] = (struct wire_source_file){path, ret->bytes, ret->hash};
     return e;
 }
 
@@ -103,10 +114,51 @@ static bool is_json(const char *path, struct slice text) {
     return i < text.len && text.ptr[i] == '{';
 }
 
+/* ---- what is kept of it with the flow ---- */
+
+static struct slice params_json(struct cli *c, const struct spec_input *in) {
+    struct buf text;
+    struct json j;
+    if (in->given_count == 0) return (struct slice){0};
+    buf_init(&text, WIRE_BODY_MAX);
+    json_init(&j, &text);
+    json_object(&j);
+    for (uint32_t i = 0; i < in->given_count; i++) {
+        json_key_slice(&j, in->given[i].name);
+        json_text(&j, in->given[i].value);
+    }
+    json_object_end(&j);
+    struct slice ret = arena_slice(&c->arena, buf_slice(&text));
+    buf_fini(&text);
+    return ret;
+}
+
+/* A server reads JSON, so what is written in YAML goes along in both. What is too much goes by its name alone. */
+static void source_keep(const struct spec_reading *r, const struct spec_input *in, bool is_json,
+                        struct wire_flow *ret) {
+    struct wire_source source = {.text = in->source.text, .files = {r->files, r->file_count}};
+    const char *slash = strrchr(r->path, '/');
+    size_t bytes = source.text.len;
+    struct buf spec;
+    struct json j;
+    ret->source_name = slice_str(slash != NULL ? slash + 1 : r->path);
+    ret->params = params_json(r->cli, in);
+    buf_init(&spec, SOURCE_BYTES_MAX);
+    json_init(&j, &spec);
+    bool fits = r->file_count <= FILES_MAX && bytes <= SOURCE_BYTES_MAX;
+    if (fits && !is_json) fits = json_tree_put(in->source.root, &j) && !spec.full;
+    if (fits && !is_json) source.spec = arena_slice(&r->cli->arena, buf_slice(&spec));
+    bytes += source.spec.len;
+    for (uint32_t i = 0; fits && i < r->file_count; i++) bytes += r->files[i].path.len + r->files[i].bytes.len + 40;
+    if (fits && bytes <= SOURCE_BYTES_MAX) ret->source = source;
+    buf_fini(&spec);
+}
+
 /* `grows`: its jobs are for a flow that is there. */
 static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret,
                           struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry};
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry, NULL, 0};
+    r.files = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
@@ -124,15 +176,21 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows,
     for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
     in.given = given;
     in.given_count = params.count;
-    e = is_json(path, in.source.text) ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
-                                      : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
+    bool json = is_json(path, in.source.text);
+    e = json ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
+             : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
-    return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
+    e = spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
+    if (e == ERR_OK) source_keep(&r, &in, json, ret);
+    return e;
 }
 
 enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
                              struct spec_schedule *ret_schedule) {
-    return read_flow(c, path, dry, false, ret, ret_schedule);
+    enum err e = read_flow(c, path, dry, false, ret, ret_schedule);
+    ret->source = (struct wire_source){0}; /* kept with what `submit` makes, and with nothing else */
+    ret->source_name = ret->params = (struct slice){0};
+    return e;
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -202,6 +260,8 @@ static void dry_print(struct cli *c, const struct wire_flow *flow) {
     struct wire_flow head = *flow;
     const struct wire_job *jobs = flow->part.jobs.at;
     head.part = (struct wire_jobs){0};
+    head.source = (struct wire_source){0};
+    head.source_name = head.params = (struct slice){0};
     out_object_begin(&o);
     tlv_json(&wire_flow_desc, &head, &o.json);
     json_key(&o.json, "jobs");
@@ -303,23 +363,10 @@ void flow_sent_print(struct cli *c, const struct flow_sent *sent) {
     api_print_answer(c, "POST /flows", WIRE_SUBMITTED, &m);
 }
 
-enum err verb_submit(struct cli *c) {
-    struct wire_flow flow;
-    struct flow_sent sent;
-    bool dry = c->client.fd < 0;
-    struct spec_schedule schedule;
-    enum err e = verb_flow_file_read(c, c->args[0], dry, &flow, &schedule);
-    if (e == ERR_OK) e = flags_over(c, &flow);
-    if (e != ERR_OK) return e;
-    if (dry) {
-        dry_print(c, &flow);
-        return ERR_OK;
-    }
-    e = flow_send(c, &flow, &sent);
-    if (e != ERR_OK) return e;
-    const struct wire_submitted_flow *got = &sent.flow;
+static enum err submitted(struct cli *c, const struct flow_sent *sent) {
+    const struct wire_submitted_flow *got = &sent->flow;
     if (c->json)
-        flow_sent_print(c, &sent);
+        flow_sent_print(c, sent);
     else if (c->is_terminal)
         printf("%.*s  %s%u job%s\n", SLICE_FMT(got->flow), got->repeated ? "as before, " : "", got->job_count,
                got->job_count == 1 ? "" : "s");
@@ -329,9 +376,43 @@ enum err verb_submit(struct cli *c) {
     fflush(stdout);
     struct wire_name name = {arena_slice(&c->arena, got->flow)};
     bool bad = false;
-    e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
+    enum err e = wait_for(c, (struct tlv_list){&name, 1}, false, 0, false, &bad);
     if (e == ERR_OK && bad) c->exit_code = EXIT_ENDED_BADLY;
     return e;
+}
+
+enum err verb_submit(struct cli *c) {
+    struct wire_flow flow;
+    struct flow_sent sent;
+    bool dry = c->client.fd < 0;
+    struct spec_schedule schedule;
+    enum err e = read_flow(c, c->args[0], dry, false, &flow, &schedule);
+    if (e == ERR_OK) e = flags_over(c, &flow);
+    if (e != ERR_OK) return e;
+    if (dry) {
+        dry_print(c, &flow);
+        return ERR_OK;
+    }
+    e = flow_send(c, &flow, &sent);
+    if (e != ERR_OK) return e;
+    return submitted(c, &sent);
+}
+
+/* ---- again ---- */
+
+enum err verb_rerun_new(struct cli *c) {
+    struct tlv_list params = {0};
+    struct flow_sent sent;
+    struct wire_again m = {.flow = slice_str(c->args[0])};
+    if (c->arg_count > 1) return cli_refuse(c, ERR_INVALID, "--new takes one flow");
+    enum err e = cli_pairs(c, "param", &params);
+    if (e != ERR_OK) return e;
+    const struct wire_pair *pairs = params.at;
+    struct spec_given *given = ARENA_ARRAY(&c->arena, struct spec_given, params.count + 1);
+    for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
+    m.params = params_json(c, &(struct spec_input){.given = given, .given_count = params.count});
+    e = send_part(c, WIRE_AGAIN, &m, &sent);
+    return e == ERR_OK ? submitted(c, &sent) : e;
 }
 
 /* The flow of the job that we are inside of. */

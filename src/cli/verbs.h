@@ -31,6 +31,8 @@ enum err verb_top(struct cli *c);
 enum err verb_shell(struct cli *c);
 /* verb_change.c */
 enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
+enum err verb_rerun(struct cli *c);
+enum err verb_rerun_new(struct cli *c); /* of rerun --new; verb_submit.c */
 enum err verb_pause(struct cli *c);   /* pause, resume */
 enum err verb_approve(struct cli *c); /* approve, reject */
 enum err verb_complete(struct cli *c);

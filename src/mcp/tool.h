@@ -35,7 +35,7 @@ tool_call_begin tool_submit_job, tool_submit_dag, tool_submit_yaml;             
 tool_call_begin tool_job_status, tool_job_logs, tool_logs;                         /* tool_logs.c */
 tool_call_begin tool_gate_approve, tool_gate_reject, tool_questions, tool_approve; /* tool_gate.c */
 tool_call_begin tool_list, tool_show, tool_why, tool_workers, tool_events;         /* tool_look.c */
-tool_call_begin tool_submit, tool_add, tool_cancel, tool_wait;                     /* tool_flow.c */
+tool_call_begin tool_submit, tool_add, tool_run_again, tool_cancel, tool_wait;     /* tool_flow.c */
 tool_call_begin tool_plan;                                                         /* tool_plan.c */
 
 #endif

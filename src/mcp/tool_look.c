@@ -61,6 +61,9 @@ static void put_flow(struct json *j, const struct wire_flow_view *v) {
     }
     json_object_end(j);
     put_pairs(j, "labels", &v->labels);
+    put_some(j, "file", v->source_name);
+    if (v->params.len > 0) json_key(j, "params"), json_raw(j, v->params);
+    put_some(j, "again_of", v->again_of);
     if (v->paused) json_key(j, "paused"), json_bool(j, true);
 }
 

@@ -35,6 +35,7 @@ static const char *const order[] = {
     "items",
     "assign",
     "ends",
+    "flow_source",
     "audit",
     "launch",
     "history_request",

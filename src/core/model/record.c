@@ -73,6 +73,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(61, TLV_I64, rec_submitted, slot_ms),
     TLV_FIELD(62, TLV_ENUM, rec_submitted, fire, .max = FIRE_COUNT, .names = fire_words),
     TLV_FIELD(63, TLV_BYTES, rec_submitted, constraints, .max = BODY_MAX_BYTES),
+    SOURCE_FIELDS(rec_submitted),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 

@@ -512,6 +512,7 @@ struct flow_head {
     struct tlv_list labels;
     struct slice schedule; /* that made it; empty = a submit did */
     int64_t slot_ms;
+    struct flow_source source;
 };
 extern const struct tlv_desc flow_head_desc;
 

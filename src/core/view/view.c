@@ -56,7 +56,8 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .created = f->created,
                               .finished = f->finished,
                               .schedule = head.schedule,
-                              .slot = {head.slot_ms}};
+                              .slot = {head.slot_ms},
+                              .source = head.source};
     return true;
 }
 

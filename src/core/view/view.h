@@ -23,6 +23,7 @@ struct flow_view {
     wall_time created, finished;
     struct slice schedule; /* that made it; empty = a submit did */
     wall_time slot;
+    struct flow_source source;
 };
 
 struct job_view {

@@ -23,6 +23,11 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(13, TLV_LIST, wire_flow_view, states, .max = 64, .sub = &wire_amount_desc),
     TLV_FIELD(14, TLV_LIST, wire_flow_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(15, TLV_BOOL, wire_flow_view, archived),
+    TLV_FIELD(30, TLV_BYTES, wire_flow_view, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(31, TLV_TEXT, wire_flow_view, source_name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(32, TLV_U64, wire_flow_view, source_bytes),
+    TLV_FIELD(33, TLV_HASH, wire_flow_view, source),
+    TLV_FIELD(34, TLV_TEXT, wire_flow_view, again_of, .max = WIRE_TARGET_MAX),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
 

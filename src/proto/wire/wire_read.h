@@ -19,6 +19,11 @@ struct wire_flow_view {
     struct tlv_list states; /* of wire_amount: jobs in each state that has any */
     struct tlv_list labels; /* of wire_pair */
     bool archived;          /* it has left memory and comes from the history */
+    struct slice params;      /* as they were given: a JSON object */
+    struct slice source_name; /* of the file it was submitted from */
+    uint64_t source_bytes;    /* of that file; 0 = not known */
+    struct slice source;      /* hash of the blob that keeps it; empty = it is not kept */
+    struct slice again_of;    /* the flow whose file this one ran again */
 };
 
 struct wire_attempt_view {

@@ -140,6 +140,9 @@ class Op:
     TITAN = 181
     LIMIT_LS = 205
     LIMIT_LIST = 206
+    SOURCE_GET = 220
+    SOURCE_GOT = 221
+    AGAIN = 222
 
 
 # opcode: the word of the frame, the message in it
@@ -252,6 +255,9 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     181: ("titan", "titan"),
     205: ("limit_ls", "page"),
     206: ("limit_list", "limit_list"),
+    220: ("source_get", "source_get"),
+    221: ("source_got", "source_got"),
+    222: ("again", "again"),
 }
 
 
@@ -915,6 +921,23 @@ class LimitList(TypedDict, total=False):
     limits: Sequence[LimitView]
 
 
+class SourceGet(TypedDict, total=False):
+    flow: str
+
+
+class SourceGot(TypedDict, total=False):
+    lsn: int
+    name: str
+    text: str
+    params: bytes
+
+
+class Again(TypedDict, total=False):
+    flow: str
+    params: bytes
+    check: bool
+
+
 class Run(TypedDict, total=False):
     argv: Sequence[Arg]
     shell: str
@@ -978,6 +1001,8 @@ class Flow(TypedDict, total=False):
     spec: bytes
     params: bytes
     check: bool
+    source: Source
+    source_name: str
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1011,6 +1036,11 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    params: bytes
+    source_name: str
+    source_bytes: int
+    source: bytes
+    again_of: str
 
 
 class JobView(TypedDict, total=False):
@@ -1459,6 +1489,12 @@ class Step(TypedDict, total=False):
     failed: str
 
 
+class Source(TypedDict, total=False):
+    text: str
+    spec: bytes
+    files: Sequence[SourceFile]
+
+
 class Options(TypedDict, total=False):
     kind: str
     priority: int
@@ -1573,6 +1609,12 @@ Span = TypedDict(
         "from": "int",
         "to": "int",
     }, total=False)
+
+
+class SourceFile(TypedDict, total=False):
+    path: str
+    bytes: bytes
+    hash: bytes
 
 
 # message: its fields as (tag, name, type, message inside it or words of an enum)
@@ -2140,6 +2182,20 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "cursor", "bytes", ""),
         (3, "limits", "list", "limit_view"),
     ),
+    "source_get": (
+        (1, "flow", "text", ""),
+    ),
+    "source_got": (
+        (1, "lsn", "uint", ""),
+        (2, "name", "text", ""),
+        (3, "text", "text", ""),
+        (4, "params", "bytes", ""),
+    ),
+    "again": (
+        (1, "flow", "text", ""),
+        (2, "params", "bytes", ""),
+        (3, "check", "bool", ""),
+    ),
     "run": (
         (1, "argv", "list", "arg"),
         (2, "shell", "text", ""),
@@ -2200,6 +2256,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (7, "spec", "bytes", ""),
         (8, "params", "bytes", ""),
         (9, "check", "bool", ""),
+        (20, "source", "message", "source"),
+        (21, "source_name", "text", ""),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2230,6 +2288,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
+        (30, "params", "bytes", ""),
+        (31, "source_name", "text", ""),
+        (32, "source_bytes", "uint", ""),
+        (33, "source", "bytes", ""),
+        (34, "again_of", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2632,6 +2695,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "until", "text", ""),
         (5, "failed", "text", ""),
     ),
+    "source": (
+        (1, "text", "text", ""),
+        (2, "spec", "bytes", ""),
+        (3, "files", "list", "source_file"),
+    ),
     "options": (
         (1, "kind", "enum", "command script archive service http noop sleep fail gate barrier external"),
         (2, "priority", "int", ""),
@@ -2737,5 +2805,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "span": (
         (1, "from", "uint", ""),
         (2, "to", "uint", ""),
+    ),
+    "source_file": (
+        (1, "path", "text", ""),
+        (2, "bytes", "bytes", ""),
+        (3, "hash", "bytes", ""),
     ),
 }
