@@ -85,7 +85,9 @@ tidy: ## check the rules of style that a program can check
 	@tools/tidy.sh
 
 .PHONY: docs
-docs: build ## write the documents that come from tables
+docs: deps ## write the documents that come from tables
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target reeve limits_doc metrics_doc records_doc openapi_doc wire_doc wire_python flows_doc tools_doc
 	@build/release/limits_doc > docs/limits.md
 	@build/release/metrics_doc < docs/src/metrics.head.md > docs/metrics.md
 	@cd docs/formats && ../../build/release/records_doc records < ../src/records.head.md > records.md

@@ -15,7 +15,7 @@ has_node || packages+=(nodejs npm)
 [[ ${1:-} == package ]] && packages+=(debhelper man-db)
 [[ ${1:-} == browser ]] && packages+=(chromium fonts-dejavu-core pngquant)
 [[ ${1:-} == valgrind ]] && packages+=(valgrind)
-[[ ${1:-} == sdk ]] && packages+=(python3-setuptools python3-wheel mypy)
+[[ ${1:-} == sdk ]] && packages+=(python3-venv mypy)
 [[ ${1:-} == peers ]] && packages+=(strace beanstalkd redis-server postgresql-15 python3-celery python3-distributed
     gearman-job-server parallel task-spooler slurmctld slurmd slurm-client munge)
 [[ ${1:-} == clang ]] && packages+=(clang clang-format llvm-14 libclang-rt-14-dev)

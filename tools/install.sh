@@ -44,4 +44,6 @@ find examples -type f ! -path '*/__pycache__/*' | while read -r example; do put 
 find sdk/python/src -name '*.py' -o -name py.typed | while read -r module; do
     put 644 "$module" "$prefix/share/reeve/python/${module#sdk/python/src/}"
 done
+python3 sdk/python/backend.py "$root$prefix/share/reeve/python" >/dev/null # the same as a wheel, for pip
+chmod 644 "$root$prefix"/share/reeve/python/reeve-*.whl
 [[ -n ${NO_LICENCE:-} ]] || put 644 LICENSE "$docdir/LICENSE"

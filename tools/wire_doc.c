@@ -112,7 +112,7 @@ static const struct remark remarks[] = {
     {"targets.targets", "flows or jobs; of `token_revoke`: ids of tokens"},
     {"pause.name", "a flow as target, a pool or a tenant"},
     {"verdict.question", "0: the one that `job` stands before; with quarantine and a job that has succeeded: a late word on its output"},
-    {"verdict.verdict", "approve is allow, reject is deny; fail: it could not be evaluated"},
+    {"verdict.verdict", "in JSON also by their earlier words `allow` and `deny`; fail: it could not be evaluated"},
     {"verdict.revision", "of the question, as it was seen; fences the answer"},
     {"verdict.hash", "of what was seen; another one is refused"},
     {"verdict.payload", "constraints, a rendered body or a redacted result"},

@@ -38,7 +38,7 @@ def main(run: str) -> None:
         print(job.logs(), end="", flush=True)
         previous = job
     client.complete("%s/end" % flow, {"notes": notes})
-    print(flow.wait()["state"])
+    print(flow.wait().state)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 #include <unistd.h>
 
 #include "api.h"
-#include "datadir.h"
 #include "out.h"
+#include "server_choice.h"
 #include "spec_value.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
@@ -204,38 +203,13 @@ static enum err args_parse(struct cli *c, int argc, char **argv) {
 
 /* ---- running ---- */
 
-static const char *environment(const char *name) {
-    const char *value = getenv(name);
-    return value != NULL && value[0] != 0 ? value : NULL;
-}
-
-/* Of the verb, or of the shell that it was typed in. */
-static const char *place_flag(const struct cli *c, const char *name) {
-    const char *value = cli_flag(c, name);
-    return value == NULL && c->host != NULL ? cli_flag(c->host, name) : value;
-}
-
-static const char *flag_or_environment(const struct cli *c, const char *flag, const char *name) {
-    const char *value = place_flag(c, flag);
-    return value != NULL ? value : environment(name);
-}
-
 enum err cli_connect(struct cli *c) {
-    struct client_place where = {.data = place_flag(c, "data"),
-                                 .server = place_flag(c, "server"),
-                                 .token = environment("REEVE_TOKEN"),
-                                 .build = c->world->build,
-                                 .secure = c->world->secure,
-                                 .tls = {.ca = flag_or_environment(c, "tls-ca", "REEVE_TLS_CA"),
-                                         .pin = flag_or_environment(c, "tls-pin", "REEVE_TLS_PIN"),
-                                         .cert = flag_or_environment(c, "tls-cert", "REEVE_TLS_CERT"),
-                                         .key = environment("REEVE_TLS_KEY")}};
-    /* A directory that was named on the command line beats a server of the environment. */
-    if (where.server == NULL && where.data == NULL) where.server = environment("REEVE_SERVER");
-    if (where.data == NULL) where.data = environment("REEVE_DATA");
-    char found[PATH_MAX];
-    if (where.data == NULL) where.data = datadir_near(found, sizeof found) ? found : ".reeve";
-    return client_open(&c->client, &where, c->why);
+    const struct client_place *where;
+    enum err e = server_choice(c, &where, c->why);
+    if (e != ERR_OK) return e;
+    e = client_open(&c->client, where, c->why);
+    if (e == ERR_UNKNOWN && where->server == NULL) server_choice_explain(c, c->why);
+    return e;
 }
 
 bool cli_is_back(struct cli *c, enum err e, const volatile sig_atomic_t *stop) {
@@ -252,13 +226,6 @@ bool cli_is_back(struct cli *c, enum err e, const volatile sig_atomic_t *stop) {
 }
 
 /* ---- the connection of a shell, lent to its verbs ---- */
-
-static bool names_a_place(const struct cli *c) {
-    static const char *const flags[] = {"data", "server", "tls-ca", "tls-pin", "tls-cert"};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (cli_flag(c, flags[i]) != NULL) return true;
-    return false;
-}
 
 static enum err borrow(struct cli *c) {
     struct client *kept = &c->host->client;
@@ -296,9 +263,10 @@ static enum err read_format(struct cli *c) {
 }
 
 static void look_at_terminal(struct cli *c) {
-    const char *when = place_flag(c, "color");
+    const char *when = cli_flag(c, "color"), *none = getenv("NO_COLOR");
+    if (when == NULL && c->host != NULL) when = cli_flag(c->host, "color");
     c->is_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
-    c->colour = isatty(STDOUT_FILENO) && environment("NO_COLOR") == NULL;
+    c->colour = isatty(STDOUT_FILENO) && (none == NULL || none[0] == 0);
     if (when != NULL) c->colour = strcmp(when, "always") == 0;
 }
 
@@ -324,7 +292,7 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     e = check_file(c);
     if (e != ERR_OK) return e;
     bool needs_server = !c->verb->offline && cli_flag(c, "dry-run") == NULL;
-    bool borrows = needs_server && c->host != NULL && !names_a_place(c);
+    bool borrows = needs_server && c->host != NULL && !server_choice_is_own(c);
     if (needs_server) e = borrows ? borrow(c) : cli_connect(c);
     if (e == ERR_OK && c->is_terminal && c->client.fd >= 0 && strcmp(c->client.server_build, c->world->build) != 0)
         fprintf(stderr, "reeve: the server runs %s, this is %s\n", c->client.server_build, c->world->build);

@@ -37,12 +37,15 @@ enum cli_outside {
     CLI_OUTSIDE_COUNT
 };
 
+struct doctor;
+
 struct cli_world {
     const char *build;
     const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
     const struct secure_ops *secure;                                                 /* NULL = without TLS */
+    void (*doctor)(struct doctor *d);                                                /* what it finds on this machine */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
 };
 
@@ -94,6 +97,8 @@ struct cli {
     enum cli_format format;
     bool json; /* the format is for programs */
     bool is_terminal, colour;
+    struct client_place place; /* of the server, once it is chosen (server_choice.h) */
+    bool is_placed;
     struct client client; /* connected, unless the verb is offline */
     struct arena arena;
     struct why *why;

@@ -13,6 +13,7 @@
 
 #include "datadir.h"
 #include "panic.h"
+#include "server_address.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
 #define FRAME_BYTES_MAX ((size_t)128 << 20)
@@ -72,21 +73,8 @@ static int dial_tcp(const char *address) {
     return fd;
 }
 
-/* What was named is HOST:PORT; a URL of the console, or a host alone, is a common mistake. */
-static bool is_address(const char *address) {
-    const char *colon = strrchr(address, ':');
-    return strstr(address, "://") == NULL && colon != NULL && colon[1] != 0 &&
-           colon[1 + strspn(colon + 1, "0123456789")] == 0;
-}
-
-/* What follows "tls:" or "tls://"; NULL: it is another kind of address. */
-static const char *after_tls(const char *address) {
-    if (strncmp(address, "tls:", 4) != 0) return NULL;
-    return address + 4 + strspn(address + 4, "/");
-}
-
 static int dial(const char *address) {
-    const char *tls = after_tls(address);
+    const char *tls = server_address_tls(address);
     if (tls != NULL) return dial_tcp(tls);
     return strncmp(address, "unix:", 5) == 0 ? dial_unix(address + 5) : dial_tcp(address);
 }
@@ -96,18 +84,15 @@ static enum err connect_any(struct client *c, const struct client_place *w, char
                             struct why *why) {
     if (w->token != NULL) snprintf(token, CLIENT_TEXT_MAX, "%s", w->token);
     if (w->server != NULL) {
-        snprintf(c->address, sizeof c->address, "%s", w->server);
-        const char *tls = after_tls(c->address);
-        if (strncmp(c->address, "unix:", 5) != 0 && !is_address(tls != NULL ? tls : c->address))
-            return why_set(why, ERR_INVALID,
-                           "invalid server address %s: expected HOST:PORT, or tls://HOST:PORT for a server with TLS",
-                           c->address);
+        enum err e = server_address_read(w->server, c->address, why);
+        if (e != ERR_OK) return e;
         errno = 0;
         c->fd = dial(c->address);
         if (c->fd < 0)
             return why_set(why, ERR_UNKNOWN, "cannot connect to %s: %s; is the server running there?", c->address,
                            errno != 0 ? strerrordesc_np(errno) : "unknown host");
-        if (w->token == NULL) datadir_token(w->data, "admin.token", c->address, token, CLIENT_TEXT_MAX);
+        if (w->token == NULL && w->data != NULL)
+            datadir_token(w->data, "admin.token", c->address, token, CLIENT_TEXT_MAX);
         return ERR_OK;
     }
     snprintf(c->address, sizeof c->address, "unix:%s/reeve.sock", w->data);
@@ -123,12 +108,14 @@ static enum err connect_any(struct client *c, const struct client_place *w, char
 static enum err secure_it(struct client *c, const struct client_place *w, struct why *why) {
     char ca[CLIENT_TEXT_MAX + 16], host[CLIENT_TEXT_MAX];
     struct secure_files files = w->tls;
-    const char *address = after_tls(c->address);
+    const char *address = server_address_tls(c->address);
     if (address == NULL) return ERR_OK;
     if (w->secure == NULL) return why_set(why, ERR_UNSUPPORTED, "this program was built without TLS");
-    snprintf(ca, sizeof ca, "%s/tls/ca.pem", w->data != NULL ? w->data : ".");
     if (files.ca == NULL) files.ca = files.cert; /* `reeve cert` puts all into one file */
-    if (files.ca == NULL && files.pin == NULL && access(ca, R_OK) == 0) files.ca = ca;
+    if (files.ca == NULL && files.pin == NULL && w->data != NULL) {
+        snprintf(ca, sizeof ca, "%s/tls/ca.pem", w->data);
+        if (access(ca, R_OK) == 0) files.ca = ca;
+    }
     c->secure_ops = w->secure;
     if (host_of(address, host) == NULL) return why_set(why, ERR_INVALID, "%s is not tls://HOST:PORT", c->address);
     enum err e = w->secure->open(&files, c->fd, host, &c->secure, why);

@@ -45,6 +45,14 @@ static void help_everywhere(void) {
     print_flags(cli_common_flags);
 }
 
+static void help_everywhere_short(void) {
+    printf("\nEverywhere:");
+    for (const struct cli_flag *f = cli_common_flags; f->name != NULL; f++)
+        printf("%s --%s%s%s", f == cli_common_flags ? "" : ",", f->name, f->value != NULL ? " " : "",
+               f->value != NULL ? f->value : "");
+    printf("\n(`reeve help --all` describes them)\n");
+}
+
 /* ---- lists of verbs ---- */
 
 /* The verbs of most days, in the order in which a newcomer meets them. */
@@ -110,7 +118,7 @@ void cli_help(const struct cli_verb *verb, const char *build) {
         return;
     }
     help_verb(verb);
-    if (verb->outside == CLI_INSIDE) help_everywhere();
+    if (verb->outside == CLI_INSIDE) help_everywhere_short();
 }
 
 /* ---- the manual page ---- */
@@ -143,6 +151,7 @@ static void man_end(void) {
     printf(".SH FILES\n.TP\n\\fI.reeve\\fR\ndata directory of the server: journal, history, blobs, tokens, logs\n"
            ".TP\n\\fI.reeve/reeve.yaml\\fR\nsettings of the server\n"
            ".TP\n\\fI.reeve/admin.token\\fR, \\fI.reeve/worker.token\\fR\ntokens made at the first start\n"
+           ".TP\n\\fI~/.config/reeve/contexts.json\\fR\nnamed servers and their tokens (\\fBreeve context\\fR)\n"
            ".TP\n\\fI~/.reeve_history\\fR\nhistory of \\fBreeve shell\\fR\n");
     printf(".SH EXAMPLES\n.TP\nStart a server and a worker, run a command, submit a flow:\n"
            ".nf\nreeve up \\-\\-detach\nreeve run \\-\\- echo hello\nreeve submit flow.yaml \\-\\-wait\n.fi\n"
@@ -175,7 +184,8 @@ static void man(const char *build) {
     }
     printf(".SH ENVIRONMENT\n.TP\n\\fBREEVE_DATA\\fR\ndirectory of the server (default: .reeve here or in a parent "
            "folder)\n.TP\n\\fBREEVE_SERVER\\fR, "
-           "\\fBREEVE_TOKEN\\fR\naddress of the server, and the token for it\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
+           "\\fBREEVE_TOKEN\\fR\naddress of the server, and the token for it\n.TP\n\\fBREEVE_CONTEXT\\fR\n"
+           "name of the context to use\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
     man_end();
 }
 
@@ -205,6 +215,6 @@ enum err verb_help(struct cli *c) {
         found = true;
         is_inside |= cli_verbs[i].outside == CLI_INSIDE;
     }
-    if (is_inside) help_everywhere();
+    if (is_inside) help_everywhere_short();
     return found ? ERR_OK : cli_refuse(c, ERR_INVALID, "there is no verb `%s`; `reeve help --all` lists them", words);
 }

@@ -2,10 +2,17 @@
 #include "out.h"
 
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "panic.h"
+#include "screen.h"
 #include "utf8.h"
 #include "vec.h"
+
+#define OUT_COLUMNS_MAX 16u
+#define OUT_GAP 2u /* between two columns */
 
 struct cell {
     struct slice text;
@@ -44,13 +51,6 @@ void out_cell(struct out_table *t, enum out_colour colour, const char *format, .
     out_slice(t, colour, slice_str(text));
 }
 
-/* Characters, not bytes; those of double width are rare in names of jobs. */
-static uint32_t width_of(struct slice s) {
-    uint32_t width = 0;
-    for (size_t i = 0; i < s.len; i++) width += (s.ptr[i] & 0xc0) != 0x80;
-    return width;
-}
-
 void out_clean(FILE *to, struct slice text) {
     while (text.len > 0) {
         size_t shown = utf8_shown(text), len = shown > 0 ? shown : utf8_sequence(text);
@@ -73,23 +73,55 @@ void out_say(FILE *to, const char *format, ...) {
     fputc('\n', to);
 }
 
+/* Cells of a row that have room on the terminal; UINT32_MAX: it is none, or nothing is to be cut. */
+static uint32_t row_width(const struct cli *c) {
+    struct winsize size = {0};
+    if (c->format == CLI_FORMAT_WIDE || !isatty(STDOUT_FILENO)) return UINT32_MAX;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : UINT32_MAX;
+}
+
+bool out_is_cut(const struct cli *c) {
+    return row_width(c) != UINT32_MAX;
+}
+
+/* The widest columns give way, down to one cell, until a row has room. */
+static void widths_fit(uint32_t *widths, uint32_t columns, uint32_t room) {
+    for (;;) {
+        uint32_t widest = 0, sum = OUT_GAP * (columns - 1);
+        for (uint32_t i = 0; i < columns; i++) {
+            sum += widths[i];
+            if (widths[i] >= widths[widest]) widest = i;
+        }
+        if (sum <= room || widths[widest] <= 1) return;
+        widths[widest]--;
+    }
+}
+
+static void cell_print(const struct cli *c, const struct cell *cell, uint32_t width, bool is_last) {
+    uint32_t own = screen_width(cell->text);
+    bool is_cut = own > width;
+    struct slice text = is_cut ? screen_cut(cell->text, width - 1) : cell->text;
+    fputs(out_paint(c, cell->colour), stdout);
+    out_clean(stdout, text);
+    if (is_cut) fputs("…", stdout);
+    if (cell->colour != OUT_PLAIN) fputs(out_plain(c), stdout);
+    if (is_last)
+        fputc('\n', stdout);
+    else
+        printf("%*s", (int)(width - (is_cut ? screen_width(text) + 1 : own) + OUT_GAP), "");
+}
+
 void out_table_end(struct out_table *t) {
-    uint32_t widths[16] = {0};
+    uint32_t widths[OUT_COLUMNS_MAX] = {0};
     const struct cell *cells = (const void *)t->cells.at;
+    REQUIRE(t->columns > 0 && t->columns <= OUT_COLUMNS_MAX);
     for (uint32_t i = 0; i < t->cells.count; i++) {
-        uint32_t w = width_of(cells[i].text);
+        uint32_t w = screen_width(cells[i].text);
         if (w > widths[i % t->columns]) widths[i % t->columns] = w;
     }
-    for (uint32_t i = 0; i < t->cells.count; i++) {
-        bool last = i % t->columns == t->columns - 1;
-        fputs(out_paint(t->cli, cells[i].colour), stdout);
-        out_clean(stdout, cells[i].text);
-        if (cells[i].colour != OUT_PLAIN) fputs(out_plain(t->cli), stdout);
-        if (last)
-            fputc('\n', stdout);
-        else
-            printf("%*s", (int)(widths[i % t->columns] - width_of(cells[i].text) + 2), "");
-    }
+    widths_fit(widths, t->columns, row_width(t->cli));
+    for (uint32_t i = 0; i < t->cells.count; i++)
+        cell_print(t->cli, &cells[i], widths[i % t->columns], i % t->columns == t->columns - 1);
     vec_fini(&t->cells);
 }
 

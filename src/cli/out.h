@@ -1,4 +1,5 @@
-/* out.h: printing. Tables with columns as wide as they must be, colours on a terminal only, JSON one object a line. */
+/* out.h: printing. Tables with columns as wide as they must be, on a terminal not wider than that (but for -o wide),
+ * colours on a terminal only, JSON one object a line. */
 #ifndef REEVE_OUT_H
 #define REEVE_OUT_H
 
@@ -21,6 +22,7 @@ void out_cell(struct out_table *t, enum out_colour colour, const char *format, .
     __attribute__((format(printf, 3, 4)));
 void out_slice(struct out_table *t, enum out_colour colour, struct slice s);
 void out_table_end(struct out_table *t); /* prints it and forgets it */
+bool out_is_cut(const struct cli *c);    /* tables have room on a terminal only as far as it is wide */
 
 /* One JSON object and a line end, for what is no answer of the server (api_print.h). */
 struct out_object {

@@ -121,7 +121,7 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
         if (cli_flag(c, of_programs[i]) != NULL)
             return cli_refuse(c, ERR_INVALID, "--%s is for a script or a program; in a flow file, set it there",
                               of_programs[i]);
-    enum err e = verb_flow_file_read(c, c->args[0], false, ret, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], FLOW_FILES_SEND, ret, &schedule);
     if (e != ERR_OK) return e;
     struct wire_job *jobs = ret->part.jobs.at;
     for (uint32_t i = 0; i < ret->part.jobs.count; i++)

@@ -77,12 +77,29 @@ static enum err number_of(struct cli *c, const char *text, uint64_t most, const 
     return ERR_OK;
 }
 
+static void say_set(const struct wire_limit *m) {
+    char bytes[OUT_TIME_BYTES];
+    const char *what = m->kind == WIRE_LIMIT_KEY ? "key" : m->kind == WIRE_LIMIT_RATE ? "rate" : "tenant";
+    struct slice name = m->kind == WIRE_LIMIT_TENANT ? m->tenant : m->name;
+    printf("limit of %s%s", what, name.len > 0 ? " " : "");
+    out_clean(stdout, name);
+    if (m->clear) printf(" removed");
+    if (!m->clear && m->kind == WIRE_LIMIT_KEY) printf(": %u at once", m->width);
+    if (!m->clear && m->kind == WIRE_LIMIT_RATE)
+        printf(": %g per second, burst %llu", (double)m->rate_milli / 1000, (unsigned long long)m->burst);
+    if (m->running != 0) printf(": %u running", m->running);
+    if (m->queued != 0) printf("%s %llu unfinished", m->running != 0 ? "," : ":", (unsigned long long)m->queued);
+    if (m->bytes != 0) printf("%s %s", m->running + m->queued != 0 ? "," : ":", out_bytes(m->bytes, bytes));
+    printf("\n");
+}
+
 static enum err send(struct cli *c, struct wire_limit *m) {
     struct client_frame f;
     m->tenant = cli_flag_text(c, "tenant");
     m->clear = cli_flag(c, "clear") != NULL;
     enum err e = client_ask(&c->client, WIRE_LIMIT, m, &f, c->why);
     if (e == ERR_OK && c->json) api_print_answer(c, "POST /limits", WIRE_ACCEPTED, f.message);
+    if (e == ERR_OK && !c->json) say_set(m);
     return e;
 }
 

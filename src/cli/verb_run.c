@@ -32,22 +32,29 @@ static enum err read_stdin(struct cli *c, struct wire_run *run) {
     return e;
 }
 
+static enum err check_command(struct cli *c) {
+    if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry needs --archive");
+    if (c->arg_count == 0) return cli_refuse(c, ERR_INVALID, "expected a command: reeve run -- COMMAND [ARG]...");
+    if (c->arg_count == 1 && strpbrk(c->args[0], " |&;<>") != NULL && access(c->args[0], F_OK) != 0)
+        return cli_refuse(c, ERR_INVALID, "`%s` is not a program; for a shell command, use: reeve run -- sh -c '%s'",
+                          c->args[0], c->args[0]);
+    return ERR_OK;
+}
+
 /* In place of a command; the kind of the job says so. */
-static enum err read_archive(struct cli *c, const char *path, struct wire_options *o, struct wire_run *run) {
+static enum err read_program(struct cli *c, struct wire_options *o, struct wire_run *run) {
     struct slice bytes = {0};
-    if (path == NULL) {
-        if (cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry needs --archive");
-        if (c->arg_count == 0) return cli_refuse(c, ERR_INVALID, "expected a command: reeve run -- COMMAND [ARG]...");
-        if (c->arg_count == 1 && strpbrk(c->args[0], " |&;<>") != NULL && access(c->args[0], F_OK) != 0)
-            return cli_refuse(c, ERR_INVALID,
-                              "`%s` is not a program; for a shell command, use: reeve run -- sh -c '%s'", c->args[0],
-                              c->args[0]);
-        return ERR_OK;
-    }
-    o->kind = JOB_ARCHIVE;
+    const char *archive = cli_flag(c, "archive"), *script = cli_flag(c, "script");
+    if (archive != NULL && script != NULL)
+        return cli_refuse(c, ERR_INVALID, "--archive and --script exclude each other");
+    if (script != NULL && cli_flag(c, "entry") != NULL) return cli_refuse(c, ERR_INVALID, "--entry needs --archive");
+    if (archive == NULL && script == NULL) return check_command(c);
+    const char *path = archive != NULL ? archive : script;
+    o->kind = archive != NULL ? JOB_ARCHIVE : JOB_SCRIPT;
     run->script_name = base_name(path);
     run->entry = cli_flag_text(c, "entry");
     enum err e = file_read(c, path, STDIN_BYTES_MAX, &bytes);
+    if (e == ERR_OK && bytes.len == 0) e = cli_refuse(c, ERR_INVALID, "%s is empty", path);
     if (e == ERR_OK && bytes.len > INLINE_BYTES_MAX) return blob_put(c, bytes, &run->script_hash);
     run->script = bytes;
     return e;
@@ -89,11 +96,10 @@ static enum err submit(struct cli *c, struct slice *ret_job) {
     struct wire_options options = {.kind = JOB_COMMAND};
     struct wire_run run = {0};
     struct wire_arg *args = ARENA_ARRAY(&c->arena, struct wire_arg, c->arg_count + 1);
-    const char *archive = cli_flag(c, "archive");
-    enum err e = read_archive(c, archive, &options, &run);
+    enum err e = read_program(c, &options, &run);
     if (e != ERR_OK) return e;
-    struct wire_job job = {.name = cli_flag(c, "name") != NULL ? cli_flag_text(c, "name")
-                                                               : base_name(archive != NULL ? archive : c->args[0])};
+    struct slice name = run.script_name.len > 0 ? run.script_name : base_name(c->args[0]);
+    struct wire_job job = {.name = cli_flag(c, "name") != NULL ? cli_flag_text(c, "name") : name};
     struct wire_flow flow = {.name = job.name, .part = {.options = {&options, 1}, .jobs = {&job, 1}}};
     struct wire_submit m = {{&flow, 1}};
     struct client_frame f;
@@ -102,6 +108,7 @@ static enum err submit(struct cli *c, struct slice *ret_job) {
     run.argv = (struct tlv_list){args, (uint32_t)c->arg_count};
     e = options_of(c, &options);
     if (e == ERR_OK) e = sandbox_of(c, &run, &options);
+    if (e == ERR_OK) e = run_here(c, &options, &run);
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
     if (e == ERR_OK) e = cli_pairs(c, "label", &flow.labels);
     if (e == ERR_OK) e = read_stdin(c, &run);
@@ -239,13 +246,15 @@ static enum err finish(struct cli *c, struct slice job) {
     c->exit_code = exit_of(v);
     if (c->json) api_print_line(c, &wire_job_view_desc, v);
     if (c->exit_code == 0 || c->json) return ERR_OK;
-    bool is_relative = c->arg_count > 0 && c->args[0][0] != '/' && strchr(c->args[0], '/') != NULL;
-    out_say(stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s%s", SLICE_FMT(job), SLICE_FMT(v->state),
-            v->cause.len > 0 ? " (" : "", SLICE_FMT(v->cause), v->cause.len > 0 ? ")" : "",
-            v->reason.len > 0 ? ": " : "", SLICE_FMT(v->reason),
-            is_relative && slice_eq(v->cause, SLICE("rejected"))
-                ? "; a job starts in an empty directory: use an absolute path, or `script:` in a flow file"
-                : "");
+    bool is_sent = cli_flag(c, "script") != NULL || cli_flag(c, "archive") != NULL || cli_flag(c, "here") != NULL;
+    bool is_relative = !is_sent && c->arg_count > 0 && c->args[0][0] != '/' && strchr(c->args[0], '/') != NULL;
+    out_say(
+        stderr, "reeve run: %.*s %.*s%s%.*s%s%s%.*s%s", SLICE_FMT(job), SLICE_FMT(v->state),
+        v->cause.len > 0 ? " (" : "", SLICE_FMT(v->cause), v->cause.len > 0 ? ")" : "", v->reason.len > 0 ? ": " : "",
+        SLICE_FMT(v->reason),
+        is_relative && slice_eq(v->cause, SLICE("rejected"))
+            ? "; a job starts in an empty directory: send the file with --script FILE, or run in this one with --here"
+            : "");
     return ERR_OK;
 }
 

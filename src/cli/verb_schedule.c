@@ -64,7 +64,7 @@ enum err verb_schedule_add(struct cli *c) {
     struct wire_schedule_set m;
     struct client_frame f;
     const struct wire_schedule_list *got;
-    enum err e = verb_flow_file_read(c, c->args[0], false, &flow, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], FLOW_FILES_SEND, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &schedule);
     if (e != ERR_OK) return e;
     if (schedule.cron.len + schedule.every.len + schedule.at.len == 0)

@@ -73,13 +73,33 @@ enum err verb_kv_get(struct cli *c) {
     return e;
 }
 
+/* On a terminal, as a table that has room there; else lines of a key, two blanks and its value, for scripts. */
+static void list_items(struct out_table *t, const struct wire_kv_items *m) {
+    const struct wire_kv_item *items = m->items.at;
+    if (!out_is_cut(t->cli)) {
+        print_items(m, true);
+        return;
+    }
+    for (uint32_t i = 0; i < m->items.count; i++) {
+        out_slice(t, OUT_BOLD, items[i].key);
+        if (slice_eq(items[i].kind, SLICE("text")))
+            out_slice(t, OUT_PLAIN, items[i].value);
+        else
+            out_cell(t, OUT_PLAIN, slice_eq(items[i].kind, SLICE("set")) ? "(%lld members)" : "%lld",
+                     (long long)items[i].number);
+    }
+}
+
 enum err verb_kv_ls(struct cli *c) {
+    static const char *const heads[] = {"KEY", "VALUE"};
     uint64_t most = 50;
+    struct out_table t;
     struct api_print answer;
     struct wire_kv_get m = {.flow = cli_flag_text(c, "flow")};
     if (c->arg_count > 0) m.prefix = slice_str(c->args[0]);
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
+    out_table_init(&t, c, 2, heads);
     api_print_begin(&answer, c, "/store");
     while (e == ERR_OK && most > 0) {
         struct client_frame f;
@@ -90,12 +110,16 @@ enum err verb_kv_ls(struct cli *c) {
         if (c->json)
             api_print_page(&answer, f.op, got);
         else
-            print_items(got, true);
+            list_items(&t, got);
         most -= got->items.count < most ? got->items.count : most;
         if (got->after.len == 0) break;
         m.after = got->after;
     }
     api_print_end(&answer);
+    if (e == ERR_OK && !c->json && out_is_cut(c))
+        out_table_end(&t);
+    else
+        vec_fini(&t.cells);
     return e;
 }
 

@@ -49,9 +49,9 @@ enum err file_read(struct cli *c, const char *path, size_t most, struct slice *r
 struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
-    bool dry;
-    struct wire_source_file *files; /* that it names, FILES_MAX of them */
-    uint32_t file_count;
+    enum flow_files files;
+    struct wire_source_file *kept; /* those that it names, FILES_MAX of them */
+    uint32_t kept_count;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -88,7 +88,11 @@ static enum err file_take(struct spec_reading *r, struct slice path, struct spec
         ret->bytes = bytes;
         return ERR_OK;
     }
-    if (e == ERR_OK && r->dry) {
+    if (e == ERR_OK && r->files == FLOW_FILES_CUT) {
+        ret->bytes = slice_of(bytes.ptr, INLINE_BYTES_MAX);
+        return ERR_OK;
+    }
+    if (e == ERR_OK && r->files == FLOW_FILES_HASH) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
         hash(r, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
@@ -102,8 +106,8 @@ static enum err file_take(struct spec_reading *r, struct slice path, struct spec
 static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
     struct spec_reading *r = ctx;
     enum err e = file_take(r, path, ret, why);
-    if (e == ERR_OK && r->file_count++ < FILES_MAX)
-        r->files[r->file_count - 1] = (struct wire_source_file){path, ret->bytes, ret->hash};
+    if (e == ERR_OK && r->kept_count++ < FILES_MAX)
+        r->kept[r->kept_count - 1] = (struct wire_source_file){path, ret->bytes, ret->hash};
     return e;
 }
 
@@ -136,7 +140,7 @@ static struct slice params_json(struct cli *c, const struct spec_input *in) {
 /* A server reads JSON, so what is written in YAML goes along in both. What is too much goes by its name alone. */
 static void source_keep(const struct spec_reading *r, const struct spec_input *in, bool is_json,
                         struct wire_flow *ret) {
-    struct wire_source source = {.text = in->source.text, .files = {r->files, r->file_count}};
+    struct wire_source source = {.text = in->source.text, .files = {r->kept, r->kept_count}};
     const char *slash = strrchr(r->path, '/');
     size_t bytes = source.text.len;
     struct buf spec;
@@ -145,20 +149,20 @@ static void source_keep(const struct spec_reading *r, const struct spec_input *i
     ret->params = params_json(r->cli, in);
     buf_init(&spec, SOURCE_BYTES_MAX);
     json_init(&j, &spec);
-    bool fits = r->file_count <= FILES_MAX && bytes <= SOURCE_BYTES_MAX;
+    bool fits = r->kept_count <= FILES_MAX && bytes <= SOURCE_BYTES_MAX;
     if (fits && !is_json) fits = json_tree_put(in->source.root, &j) && !spec.full;
     if (fits && !is_json) source.spec = arena_slice(&r->cli->arena, buf_slice(&spec));
     bytes += source.spec.len;
-    for (uint32_t i = 0; fits && i < r->file_count; i++) bytes += r->files[i].path.len + r->files[i].bytes.len + 40;
+    for (uint32_t i = 0; fits && i < r->kept_count; i++) bytes += r->kept[i].path.len + r->kept[i].bytes.len + 40;
     if (fits && bytes <= SOURCE_BYTES_MAX) ret->source = source;
     buf_fini(&spec);
 }
 
 /* `grows`: its jobs are for a flow that is there. */
-static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows, struct wire_flow *ret,
+static enum err read_flow(struct cli *c, const char *path, enum flow_files files, bool grows, struct wire_flow *ret,
                           struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, dry, NULL, 0};
-    r.files = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, files, NULL, 0};
+    r.kept = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
@@ -185,9 +189,9 @@ static enum err read_flow(struct cli *c, const char *path, bool dry, bool grows,
     return e;
 }
 
-enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
                              struct spec_schedule *ret_schedule) {
-    enum err e = read_flow(c, path, dry, false, ret, ret_schedule);
+    enum err e = read_flow(c, path, files, false, ret, ret_schedule);
     ret->source = (struct wire_source){0}; /* kept with what `submit` makes, and with nothing else */
     ret->source_name = ret->params = (struct slice){0};
     return e;
@@ -307,6 +311,10 @@ static uint32_t part_end(const struct wire_jobs *all, uint32_t first) {
     return end;
 }
 
+struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow) {
+    return part_of(c, &flow->part, 0, part_end(&flow->part, 0));
+}
+
 /* Its answer is about one flow. */
 static enum err send_part(struct cli *c, enum wire_op op, const void *message, struct flow_sent *ret) {
     struct client_frame f;
@@ -386,7 +394,7 @@ enum err verb_submit(struct cli *c) {
     struct flow_sent sent;
     bool dry = c->client.fd < 0;
     struct spec_schedule schedule;
-    enum err e = read_flow(c, c->args[0], dry, false, &flow, &schedule);
+    enum err e = read_flow(c, c->args[0], dry ? FLOW_FILES_HASH : FLOW_FILES_SEND, false, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &flow);
     if (e != ERR_OK) return e;
     if (dry) {
@@ -431,7 +439,7 @@ enum err verb_add(struct cli *c) {
     struct spec_schedule ignored;
     struct slice flow = slice_str(c->args[0]);
     enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
-    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], false, true, &file, &ignored);
+    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], FLOW_FILES_SEND, true, &file, &ignored);
     struct flow_sent sent = {.flow = {.flow = flow}};
     if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0, &sent);
     if (e != ERR_OK) return e;

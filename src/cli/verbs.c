@@ -4,7 +4,8 @@
 /* clang-format off */
 const struct cli_flag cli_common_flags[] = {
     {"data",   0,   "DIR",       "directory of the server (default: $REEVE_DATA, else .reeve here or in a parent folder)"},
-    {"server", 0,   "HOST:PORT", "address of a remote server, tls://HOST:PORT with TLS (default: $REEVE_SERVER; its token: $REEVE_TOKEN)"},
+    {"server", 0,   "HOST[:PORT]", "address of a server, tls://HOST[:PORT] with TLS; port 7070 unless given (default: $REEVE_SERVER; its token: $REEVE_TOKEN)"},
+    {"context", 0,  "NAME",      "server named by `reeve context add` (default: $REEVE_CONTEXT; without .reeve here or in a parent folder: the context in use)"},
     {"tls-ca", 0,   "FILE",      "authority of the server's certificate (default: $REEVE_TLS_CA)"},
     {"tls-pin", 0,  "HEX",       "SHA-256 of the server's certificate, instead of --tls-ca (default: $REEVE_TLS_PIN)"},
     {"tls-cert", 0, "FILE",      "client certificate and key, if the server requires one (default: $REEVE_TLS_CERT)"},
@@ -22,6 +23,8 @@ static const struct cli_flag run_flags[] = {
     {"env",      'e', "NAME=VALUE", "environment variable; may be repeated"},
     {"label",    'l', "NAME=VALUE", "label of the flow; may be repeated"},
     {"stdin",    0,   "FILE",       "standard input of the job; - = this program's"},
+    {"script",   0,   "FILE",       "send a script and run it instead of a command; ARG... are its arguments"},
+    {"here",     0,   NULL,         "start in this directory instead of an empty one, on a worker of this machine"},
     {"archive",  0,   "FILE",       "run a zip or tar archive instead of a command; ARG... are its arguments"},
     {"entry",    0,   "PATH",       "file in the archive to run (default: main, run, main.py and so on)"},
     {"timeout",  0,   "DURATION",   "longest run time of an attempt"},
@@ -39,6 +42,11 @@ static const struct cli_flag submit_flags[] = {
     {"label",   'l', "NAME=VALUE", "additional label; may be repeated"},
     {"wait",    'w', NULL,         "wait until the flow has finished; exit 1 if it failed"},
     {"dry-run", 0,   NULL,         "check the file and print the flow as JSON, without a server"},
+    {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
+    {0},
+};
+static const struct cli_flag plan_flags[] = {
+    {"param", 'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
     {0},
 };
@@ -146,6 +154,17 @@ static const struct cli_flag events_flags[] = {
     {"follow", 'f', NULL,          "keep printing new events"},
     {0},
 };
+static const struct cli_flag audit_flags[] = {
+    {"since",     0,   "WHEN", "print only records since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
+    {"until",     0,   "WHEN", "print only records before"},
+    {"principal", 0,   "NAME", "print only what this user, token or worker did"},
+    {"type",      't', "KIND", "print only this kind of record, as the column TYPE has it"},
+    {"object",    0,   "FLOW", "print only records of this flow"},
+    {"all",       'a', NULL,   "also print what the server and its workers did"},
+    {"limit",     0,   "N",    "print at most N (default: 50)"},
+    {"cursor",    0,   "CURSOR", "continue a list"},
+    {0},
+};
 static const struct cli_flag limit_flags[] = {
     {"tenant", 0, "TENANT", "name of the tenant (default: your own, else `default`)"},
     {"clear",  0, NULL,     "remove the limit"},
@@ -234,6 +253,14 @@ static const struct cli_flag console_flags[] = {
     {"open", 'o', NULL, "open the link in a browser: $BROWSER, else xdg-open"},
     {0},
 };
+static const struct cli_flag context_add_flags[] = {
+    {"token", 0, "-|FILE", "token: the first line of a file, or of standard input"},
+    {0},
+};
+static const struct cli_flag context_use_flags[] = {
+    {"none", 0, NULL, "use no context"},
+    {0},
+};
 static const struct cli_flag help_flags[] = {
     {"all", 'a', NULL, "list all verbs in groups, and the exit codes"},
     {"man", 0, NULL, "print the manual page (roff)"},
@@ -242,13 +269,14 @@ static const struct cli_flag help_flags[] = {
 
 const struct cli_verb cli_verbs[] = {
     {"up", "[--data DIR] [--workers MIN..MAX] [--detach]", "start a server and a worker here", "Runs both as processes of their own and restarts either if it ends. Ctrl-C stops both after the running jobs; a second Ctrl-C does not wait.", NULL, NULL, 0, 255, CLI_UP, true},
-    {"down", "[--data DIR]", "stop what `up --detach` started", NULL, NULL, NULL, 0, 255, CLI_DOWN, true},
+    {"down", "[--data DIR] [--now]", "stop what `up --detach` started", "Waits for the running jobs, and says for how many; --now kills them; those with retries left run again after the next start.", NULL, NULL, 0, 255, CLI_DOWN, true},
     {"serve", "[--NAME VALUE]...", "run the server; --help lists the settings", NULL, NULL, NULL, 0, 255, CLI_SERVE, true},
     {"worker", "[--server HOST:PORT] [--slots N]...", "run jobs for a server; --help lists the options", NULL, NULL, NULL, 0, 255, CLI_WORKER, true},
     {"scaler", "[--min N] [--max N] [--idle DURATION] [--hook COMMAND] [OPTION OF WORKERS]...", "start and stop workers as the load changes; --help lists the options", "Starts workers on this host, or calls a command with the wanted number of workers.", NULL, NULL, 0, 255, CLI_SCALER, true},
 
     {"run", "[--] COMMAND [ARG]...", "run one command as a job, show its output, exit with its code", "The command is tried once (see --retries). Ctrl-C cancels the job; a second Ctrl-C leaves without waiting. If the connection is lost, reconnects for half a minute.", verb_run_command, run_flags, 0, 255, 0, false},
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs named in the file are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
+    {"plan", "FILE|-", "tell what a flow file would do, without running it", "Jobs in their order, what each waits for, and which attached workers can run it or what they lack. Nothing is submitted or uploaded. Exit 1 if the server would refuse the flow, or no attached worker can run one of its jobs.", verb_plan, plan_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a running flow", "The new jobs may need jobs of the flow. Inside a job, FLOW defaults to its own flow, and added jobs run in its pools with at most its priority.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, show_flags, 1, 1, 0, false},
@@ -293,6 +321,7 @@ const struct cli_verb cli_verbs[] = {
     {"limit rate", "NAME [N]", "start at most N jobs with this rate (`rate`) per second, like 5 or 0.2", NULL, verb_limit_rate, rate_flags, 1, 2, 0, false},
     {"limit tenant", "", "limit the running and unfinished jobs of a tenant", NULL, verb_limit_tenant, tenant_limit_flags, 0, 0, 0, false},
     {"events", "", "print events, one per line", "Each line begins with its time and position; --since continues from a position, also after a restart of the server.", verb_events, events_flags, 0, 0, 0, false},
+    {"audit", "", "list who did what, newest first", "Read from the journal and its archive (see archive_days). Needs a token with the role operator or admin that belongs to no tenant.", verb_audit, audit_flags, 0, 0, 0, false},
     {"dead", "", "list dead letters: failed jobs nobody has handled yet", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "print the counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 
@@ -312,6 +341,10 @@ const struct cli_verb cli_verbs[] = {
     {"blob rm", "HASH...", "stop keeping a blob", "Its space is freed when no job uses it any more.", verb_blob_rm, NULL, 1, 255, 0, false},
     {"console", "", "print a link that logs a browser in to the web console", "The link works once, within five minutes (login_link_ms), with the rights of the caller. The console also accepts tokens made with `reeve token new`.", verb_console, console_flags, 0, 0, 0, false},
     {"mcp", "", "serve the Model Context Protocol on standard input and output", "Started by an agent's program; docs/guides/agents.md has settings to copy. Tools have the rights of REEVE_TOKEN, or of this user with a local server. Reconnects when the server was restarted.", verb_mcp, NULL, 0, 0, 0, true},
+    {"context add", "NAME", "name a server, with its token, or replace a context of that name", "Takes --server, --token and the flags of TLS. Contexts are kept in contexts.json in ~/.config/reeve ($XDG_CONFIG_HOME/reeve), readable by you alone. The token of a context is sent to its server only.", verb_context_add, context_add_flags, 1, 1, 0, true},
+    {"context use", "[NAME]", "use a context where nothing else names a server", "A server is chosen by --server, --context or --data; else by REEVE_SERVER, REEVE_CONTEXT or REEVE_DATA; else by .reeve here or in a parent folder; else it is that of the context in use.", verb_context_use, context_use_flags, 0, 1, 0, true},
+    {"context ls", "", "list contexts, without their tokens", NULL, verb_context_ls, NULL, 0, 0, 0, true},
+    {"context rm", "NAME", "remove a context", NULL, verb_context_rm, NULL, 1, 1, 0, true},
     {"token new", "NAME", "make a token and print it once", NULL, verb_token_new, token_flags, 1, 1, 0, false},
     {"token ls", "", "list tokens, without the tokens themselves", NULL, verb_token_ls, NULL, 0, 0, 0, false},
     {"token revoke", "ID...", "revoke tokens", NULL, verb_token_revoke, NULL, 1, 255, 0, false},
@@ -328,6 +361,7 @@ const struct cli_verb cli_verbs[] = {
 
     {"bench", "[W0...W14] [--list] [--json]", "measure this program and compare it with the limits of the machine", "`reeve bench --help` lists the workloads, `--list` also their settings. It starts its own server and workers in a temporary directory.", NULL, NULL, 0, 255, CLI_BENCH, true},
     {"crashtest", "[--rounds N] [--power-cut] [--json]", "kill a server repeatedly and verify that nothing is lost", "It starts its own server and worker in a temporary directory; `reeve crashtest --help` lists the options. Exit 0 only if nothing acknowledged is missing, nothing ran twice and nothing hangs.", NULL, NULL, 0, 255, CLI_CRASHTEST, true},
+    {"doctor", "", "look for what is wrong with the machine, the data directory and the server", "Checks the directory and its files, the disk, the clock, the limits of the process, sandboxes, certificates, the server and its workers. Works without a server; with --server it checks only what that server tells. Exit 1 if there is a problem.", verb_doctor, NULL, 0, 0, 0, true},
     {"shell", "", "run verbs interactively, on one connection", "Tab completes verbs, flags, and names of flows, jobs and workers. The history is kept in ~/.reeve_history ($REEVE_HISTORY), without lines that begin with a blank or look like a secret. Lines from a pipe are run one by one; the exit code is that of the last.", verb_shell, NULL, 0, 0, 0, false},
     {"config", "[--data DIR]...", "print every setting and the source of its value", NULL, NULL, NULL, 0, 255, CLI_CONFIG, true},
     {"version", "", "print the version of this program, and of the server if one is running", NULL, verb_version, NULL, 0, 0, 0, true},

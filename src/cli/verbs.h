@@ -10,6 +10,7 @@ enum err verb_submit(struct cli *c);
 enum err verb_add(struct cli *c);
 enum err verb_run_command(struct cli *c);
 enum err verb_wait(struct cli *c);
+enum err verb_plan(struct cli *c); /* verb_plan.c */
 /* verb_look.c, verb_logs.c, verb_graph.c */
 enum err verb_ls(struct cli *c);
 enum err verb_show(struct cli *c);
@@ -48,8 +49,14 @@ enum err verb_blob_get(struct cli *c);
 enum err verb_blob_ls(struct cli *c);
 enum err verb_blob_rm(struct cli *c);
 enum err verb_get(struct cli *c);
-enum err verb_console(struct cli *c); /* verb_console.c */
-enum err verb_mcp(struct cli *c);     /* verb_mcp.c */
+enum err verb_console(struct cli *c);     /* verb_console.c */
+enum err verb_mcp(struct cli *c);         /* verb_mcp.c */
+enum err verb_doctor(struct cli *c);      /* verb_doctor.c */
+enum err verb_audit(struct cli *c);       /* verb_audit.c */
+enum err verb_context_add(struct cli *c); /* verb_context.c */
+enum err verb_context_use(struct cli *c);
+enum err verb_context_ls(struct cli *c);
+enum err verb_context_rm(struct cli *c);
 enum err verb_token_new(struct cli *c);
 enum err verb_token_ls(struct cli *c);
 enum err verb_token_revoke(struct cli *c);
@@ -79,15 +86,24 @@ struct flow_sent {
 CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent *ret);
 void flow_sent_print(struct cli *c, const struct flow_sent *sent); /* for programs */
 
-/* Reads a flow file with its parameters from the flags, and its schedule; sends the files that it names as blobs,
- * unless `dry`. */
-CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, bool dry, struct wire_flow *ret,
+/* What becomes of large files that a flow file names; small ones are inside their jobs. */
+enum flow_files {
+    FLOW_FILES_SEND, /* as blobs */
+    FLOW_FILES_HASH, /* only their hash: nothing is sent */
+    FLOW_FILES_CUT,  /* only their beginning: what the server is asked about is not run */
+};
+/* Reads a flow file with its parameters from the flags, and its schedule. */
+CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
                                      struct spec_schedule *ret_schedule);
+/* The jobs of a flow that have room in one request, from the first on; the rest would follow. */
+struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow);
 
 /* Waits until all (or, with `any`, one) of the targets are over; a bar on a terminal. *ret_bad: one ended badly.
  * timeout_ms 0 = for ever; when it is over first, the exit code is set to EXIT_TIMED_OUT. */
 CHECKED enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t timeout_ms, bool quiet,
                           bool *ret_bad);
+/* With --here: the directory of the job is the caller's, and its worker one of this machine. */
+CHECKED enum err run_here(struct cli *c, struct wire_options *o, struct wire_run *run);
 /* Puts a blob unless the server has it; *ret_hash is in the arena. */
 CHECKED enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash);
 /* Reads a whole file, `-` = standard input; into the arena. */

@@ -26,6 +26,9 @@ struct tool {
 
 const struct tool *tool_find(struct slice name); /* NULL = there is none */
 const struct tool *tool_table(uint32_t *ret_count);
+struct spec_input;
+/* The flow of the arguments `flow` and `params`, to be read by spec_read. */
+enum err tool_flow_input(struct tool_call *c, struct spec_input *ret, struct why *why);
 void tool_list_put(struct json *j, bool with_hints); /* an array of them, as the protocol describes tools */
 
 /* ---- the tools, by file ---- */
@@ -35,7 +38,11 @@ tool_call_begin tool_submit_job, tool_submit_dag, tool_submit_yaml;             
 tool_call_begin tool_job_status, tool_job_logs, tool_logs;                         /* tool_logs.c */
 tool_call_begin tool_gate_approve, tool_gate_reject, tool_questions, tool_approve; /* tool_gate.c */
 tool_call_begin tool_list, tool_show, tool_why, tool_workers, tool_events;         /* tool_look.c */
-tool_call_begin tool_submit, tool_add, tool_run_again, tool_cancel, tool_wait;     /* tool_flow.c */
+tool_call_begin tool_submit, tool_add, tool_run_again, tool_wait;                  /* tool_flow.c */
+tool_call_begin tool_cancel, tool_retry, tool_rerun, tool_discard;                 /* tool_change.c */
+tool_call_begin tool_pause, tool_resume, tool_drain;                               /* tool_change.c */
+tool_call_begin tool_artifacts, tool_artifact;                                     /* tool_artifact.c */
+tool_call_begin tool_schedules, tool_schedule, tool_schedule_change;               /* tool_schedule.c */
 tool_call_begin tool_plan;                                                         /* tool_plan.c */
 
 #endif

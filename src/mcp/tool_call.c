@@ -8,6 +8,12 @@
 #include "tool.h"
 #include "utf8.h"
 
+_Static_assert(TOOL_CALL_TIME_BYTES >= CIVIL_TEXT_BYTES + 2, "a time with its Z");
+
+#define QUOTED_OBJECT                                                                                               \
+    ", not a text: write it as JSON without quotes around it; a file in YAML is run by `reeve submit FILE`, or by " \
+    "submit_yaml_pipeline of `reeve mcp`"
+
 /* ---- arguments ---- */
 
 static const struct tool_arg *arg_of(const struct tool *t, struct slice name) {
@@ -59,7 +65,9 @@ static bool args_are_good(struct tool_call *c) {
             return false;
         }
         if (n->kind != JSON_NULL && !fits(a->type, n)) {
-            tool_call_refuse(c, ERR_INVALID, "`%s` of %s: expected %s", a->name, t->name, type_words(a->type));
+            bool is_quoted = a->type == TOOL_OBJECT && n->kind == JSON_TEXT;
+            tool_call_refuse(c, ERR_INVALID, "`%s` of %s: expected %s%s", a->name, t->name, type_words(a->type),
+                             is_quoted ? QUOTED_OBJECT : "");
             return false;
         }
     }
@@ -232,13 +240,16 @@ void tool_call_put_text(struct json *j, const char *key, struct slice text) {
 }
 
 void tool_call_put_time(struct json *j, const char *key, int64_t wall_ms) {
-    char text[CIVIL_TEXT_BYTES + 2];
-    if (wall_ms == 0) return;
+    char text[TOOL_CALL_TIME_BYTES];
+    if (wall_ms != 0) tool_call_put_str(j, key, tool_call_time(wall_ms, text));
+}
+
+const char *tool_call_time(int64_t wall_ms, char text[TOOL_CALL_TIME_BYTES]) {
     civil_text(civil_div(wall_ms, 1000), text);
     size_t len = strlen(text);
     text[len] = 'Z';
-    json_key(j, key);
-    json_text(j, slice_of(text, len + 1));
+    text[len + 1] = 0;
+    return text;
 }
 
 struct slice tool_call_format(struct tool_call *c, const char *format, ...) {

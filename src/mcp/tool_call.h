@@ -9,7 +9,8 @@
 #include "wire.h"
 
 #define TOOL_CALL_RESULT_BYTES_MAX (1u << 18) /* of one result: what a model can take at once is less */
-#define TOOL_CALL_TEXT_BYTES 4096u            /* of one text in it that may be long: a result, a reason */
+#define TOOL_CALL_TIME_BYTES 32u
+#define TOOL_CALL_TEXT_BYTES 4096u /* of one text in it that may be long: a result, a reason */
 
 /* What the tools need of the world; `file`, `yaml`, `notify` may be NULL. */
 struct mcp_world {
@@ -86,6 +87,7 @@ void tool_call_pass_on(struct tool_call *c, uint8_t op, const void *message); /*
 void tool_call_put_text(struct json *j, const char *key, struct slice text);
 void tool_call_put_str(struct json *j, const char *key, const char *text);
 void tool_call_put_time(struct json *j, const char *key, int64_t wall_ms); /* 2026-01-31T18:00:00Z; 0 = nothing */
+const char *tool_call_time(int64_t wall_ms, char text[TOOL_CALL_TIME_BYTES]);
 void tool_call_put_job(struct tool_call *c, struct json *j, const struct wire_job_view *v,
                        bool details); /* the members */
 struct slice tool_call_format(struct tool_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

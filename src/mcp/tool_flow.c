@@ -1,4 +1,4 @@
-/* tool_flow.c: flows as flow files in JSON: submitting, growing, ending, waiting. */
+/* tool_flow.c: flows as flow files in JSON: submitting, growing, waiting. */
 #include "find.h"
 
 #define WAIT_STANDARD_S 30u
@@ -67,40 +67,6 @@ void tool_run_again(struct tool_call *c) {
     m->flow = tool_call_text(c, "flow");
     m->params = params_of(c);
     tool_call_ask(c, WIRE_AGAIN, m, then_submitted);
-}
-
-/* ---- cancel ---- */
-
-static void then_cancelled(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
-    const struct wire_accepted *m = parts[0];
-    const struct wire_result *r = m->results.at;
-    (void)op, (void)count;
-    if (m->results.count > 0 && r->code.len > 0) {
-        tool_call_refuse_text(c, r->code, r->message);
-        return;
-    }
-    struct json *j = tool_call_result(c);
-    tool_call_put_str(j, "status", "cancelled");
-    tool_call_put_text(j, "target",
-                       m->results.count > 0 && r->target.len > 0 ? r->target : tool_call_text(c, "target"));
-    tool_call_put_str(j, "message", "what runs is being stopped; `wait` tells when it is over");
-    tool_call_say(c);
-}
-
-static void cancel(struct tool_call *c, struct slice target) {
-    struct wire_targets *m = ARENA_NEW(c->arena, struct wire_targets);
-    struct wire_name *name = ARENA_NEW(c->arena, struct wire_name);
-    name->name = target;
-    *m = (struct wire_targets){.targets = {name, 1}, .reason = tool_call_text(c, "reason")};
-    tool_call_ask(c, WIRE_CANCEL, m, then_cancelled);
-}
-
-static void then_found(struct tool_call *c, const struct wire_job_view *v) {
-    cancel(c, v != NULL ? arena_slice(c->arena, v->job) : tool_call_text(c, "target"));
-}
-
-void tool_cancel(struct tool_call *c) {
-    find_job(c, tool_call_text(c, "target"), then_found);
 }
 
 /* ---- wait ---- */

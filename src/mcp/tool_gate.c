@@ -125,13 +125,13 @@ void tool_approve(struct tool_call *c) {
     struct gate_decision *d = ARENA_NEW(c->arena, struct gate_decision);
     struct slice word = tool_call_text(c, "verdict");
     c->own = d;
-    d->approve = word.len == 0 || slice_eq(word, SLICE("approve"));
+    d->approve = word.len == 0 || slice_eq(word, SLICE("approve")) || slice_eq(word, SLICE("allow"));
     d->job = tool_call_text(c, "job");
     d->verdict = (struct wire_verdict){.question = tool_call_number(c, "question", 0),
                                        .job = d->job,
                                        .verdict = d->approve ? WIRE_VERDICT_ALLOW : WIRE_VERDICT_DENY,
                                        .reason = tool_call_text(c, "reason")};
-    if (!d->approve && !slice_eq(word, SLICE("reject")))
+    if (!d->approve && !slice_eq(word, SLICE("reject")) && !slice_eq(word, SLICE("deny")))
         tool_call_refuse(c, ERR_INVALID, "`verdict` is approve or reject");
     else if ((d->verdict.question == 0) == (d->job.len == 0))
         tool_call_refuse(c, ERR_INVALID, "say which: `question`, its number, or `job`; `questions` lists them");

@@ -172,7 +172,8 @@ void tool_list(struct tool_call *c) {
                             .states = tool_call_names(c, "states"),
                             .labels = tool_call_pairs(c, "labels"),
                             .text = tool_call_text(c, "text"),
-                            .graph = of_flow && !dead};
+                            .graph = of_flow && !dead,
+                            .newest = dead};
     tool_call_ask(c, WIRE_LIST, m, then_listed);
 }
 

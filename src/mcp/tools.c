@@ -69,7 +69,7 @@ static const struct tool tools[] = {
         {0}}},
     {"list", "Flows, the newest first; with `flow` the jobs of that flow; with `dead` jobs that failed for good.", "viewer", true, tool_list, {
         {"flow", TOOL_TEXT, false, "list the jobs of this flow"},
-        {"dead", TOOL_FLAG, false, "list dead letters: jobs that ended badly and were not looked after"},
+        {"dead", TOOL_FLAG, false, "list dead letters, the newest first: failed jobs that nobody has handled yet"},
         {"states", TOOL_NAMES, false, "only in one of these: running, succeeded, failed, …"},
         {"name", TOOL_TEXT, false, "only names that begin so"},
         {"labels", TOOL_PAIRS, false, "only flows with all of these, like {\"agent_run_id\": \"…\"}"},
@@ -100,6 +100,50 @@ static const struct tool tools[] = {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {"reason", TOOL_TEXT, false, "why; it is kept"},
         {0}}},
+    {"retry", "Gives a dead job, or all dead jobs of a flow, new attempts.", "submitter", false, tool_retry, {
+        {"target", TOOL_TEXT, true, "FLOW/JOB, id of a flow, or a job_id"},
+        {"reason", TOOL_TEXT, false, "why; it is kept"},
+        {0}}},
+    {"rerun", "Starts a finished flow again where it failed; what succeeded is kept.", "submitter", false, tool_rerun, {
+        {"target", TOOL_TEXT, true, "id of a flow"},
+        {"reason", TOOL_TEXT, false, "why; it is kept"},
+        {0}}},
+    {"discard", "Drops a dead letter: a job that ended badly, when nothing is to be done about it.", "submitter", false, tool_discard, {
+        {"target", TOOL_TEXT, true, "FLOW/JOB, id of a flow, or a job_id"},
+        {"reason", TOOL_TEXT, false, "why; it is kept"},
+        {0}}},
+    {"pause", "Stops starting new jobs of a flow, pool or tenant; what runs goes on.", "submitter", false, tool_pause, {
+        {"name", TOOL_TEXT, true, "id of a flow, or name of a pool or tenant"},
+        {"scope", TOOL_TEXT, false, "flow (default), pool or tenant; the last two are for operators"},
+        {0}}},
+    {"resume", "Resumes what `pause` stopped.", "submitter", false, tool_resume, {
+        {"name", TOOL_TEXT, true, "id of a flow, or name of a pool or tenant"},
+        {"scope", TOOL_TEXT, false, "flow (default), pool or tenant"},
+        {0}}},
+    {"artifacts", "The files that a job left: names, sizes, hashes.", "viewer", true, tool_artifacts, {
+        {"job", TOOL_TEXT, true, "FLOW/JOB, or a job_id"},
+        {0}}},
+    {"artifact", "Reads a file that a job left, in pages of 16 KiB: text as it is, anything else in base64.", "viewer", true, tool_artifact, {
+        {"job", TOOL_TEXT, true, "FLOW/JOB, or a job_id"},
+        {"name", TOOL_TEXT, true, "name that `artifacts` shows"},
+        {"offset", TOOL_COUNT, false, "from this byte on (default: 0)"},
+        {"most", TOOL_COUNT, false, "bytes of one page (default: 16384, at most 131072)"},
+        {0}}},
+    {"schedules", "Flows that are submitted by the clock: when next, what the last run was.", "viewer", true, tool_schedules, {
+        {"name", TOOL_TEXT, false, "only this one"},
+        {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
+        {"cursor", TOOL_TEXT, false, "of the page before"},
+        {0}}},
+    {"schedule", "Creates or updates a schedule: a flow with the key `schedule` that says when. Answers with its next slots.", "submitter", false, tool_schedule, {
+        {"flow", TOOL_OBJECT, true, "a flow file as JSON with a name and {schedule: {cron: \"0 6 * * *\", zone: \"Europe/Berlin\"} | {every: \"1h\"}}"},
+        {"params", TOOL_OBJECT, false, "values for its parameters"},
+        {0}}},
+    {"schedule_change", "Pauses, resumes or removes a schedule, or runs its slots of the past.", "submitter", false, tool_schedule_change, {
+        {"name", TOOL_TEXT, true, "name of the schedule"},
+        {"action", TOOL_TEXT, true, "pause, resume, remove or backfill"},
+        {"since", TOOL_TEXT, false, "backfill: slots from this time on, like 2026-03-01T08:00:00Z"},
+        {"until", TOOL_TEXT, false, "backfill: and before this time"},
+        {0}}},
     {"questions", "What waits for a person's decision, with the hash of what is asked.", "viewer", true, tool_questions, {
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 100)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
@@ -114,6 +158,10 @@ static const struct tool tools[] = {
     {"workers", "Who runs jobs: slots, load, capabilities, labels.", "viewer", true, tool_workers, {
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
+        {0}}},
+    {"drain", "Lets a worker take no new jobs; what it runs goes on. For operators.", "operator", false, tool_drain, {
+        {"worker", TOOL_TEXT, true, "name that `workers` shows"},
+        {"undo", TOOL_FLAG, false, "true: it takes jobs again"},
         {0}}},
 };
 /* clang-format on */

@@ -243,3 +243,39 @@ enum err oscert_revoke(const char *dir, const char *which, char ret_serial[OSCER
     if (fd >= 0) (void)close(fd);
     return e;
 }
+
+/* ---- looking ---- */
+
+static void names_put(X509 *cert, char *ret, size_t size) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+    size_t len = 0;
+    ret[0] = 0;
+    for (int i = 0; i < sk_GENERAL_NAME_num(names) && len + HOST_BYTES_MAX + 2 < size; i++) {
+        const GENERAL_NAME *n = sk_GENERAL_NAME_value(names, i);
+        char text[HOST_BYTES_MAX + 1] = "";
+        if (n->type == GEN_DNS) snprintf(text, sizeof text, "%s", (const char *)ASN1_STRING_get0_data(n->d.dNSName));
+        if (n->type == GEN_IPADD)
+            (void)inet_ntop(ASN1_STRING_length(n->d.iPAddress) == 4 ? AF_INET : AF_INET6,
+                            ASN1_STRING_get0_data(n->d.iPAddress), text, sizeof text);
+        if (text[0] != 0) len += (size_t)snprintf(ret + len, size - len, "%s%s", len > 0 ? " " : "", text);
+    }
+    GENERAL_NAMES_free(names);
+}
+
+enum err oscert_look(const char *path, struct oscert_view *ret, struct why *why) {
+    FILE *f = fopen(path, "re");
+    struct tm ends;
+    if (f == NULL) return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerrordesc_np(errno));
+    PAIR p = {PEM_read_PrivateKey(f, NULL, NULL, NULL), NULL};
+    rewind(f);
+    p.cert = PEM_read_X509(f, NULL, NULL, NULL);
+    fclose(f);
+    ERR_clear_error();
+    if (p.cert == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(p.cert), &ends) != 1)
+        return why_set(why, ERR_CORRUPT, "%s holds no certificate", path);
+    if (p.key != NULL && X509_check_private_key(p.cert, p.key) != 1)
+        return why_set(why, ERR_CORRUPT, "the key in %s is not that of its certificate", path);
+    ret->ends_s = (int64_t)timegm(&ends);
+    names_put(p.cert, ret->names, sizeof ret->names);
+    return ERR_OK;
+}

@@ -30,7 +30,13 @@ CHECKED enum err oscert_peer(const char *dir, const char *name, const char *role
 
 /* Puts a certificate on the list of those that servers do not believe any more: that of NAME.pem, or the one with this
  * serial number in hex. The number in `ret_serial`. */
-CHECKED enum err oscert_revoke(const char *dir, const char *which, char ret_serial[OSCERT_SERIAL_MAX],
-                               struct why *why);
+CHECKED enum err oscert_revoke(const char *dir, const char *which, char ret_serial[OSCERT_SERIAL_MAX], struct why *why);
+struct oscert_view {  /* of the first certificate in a file */
+    int64_t ends_s;   /* of the clock of the world */
+    char names[1024]; /* that it is for, separated by blanks; as many as fit */
+};
+
+/* ERR_NOT_FOUND: there is no such file; ERR_CORRUPT: no certificate is in it, or one with another key than the file. */
+CHECKED enum err oscert_look(const char *path, struct oscert_view *ret, struct why *why);
 
 #endif

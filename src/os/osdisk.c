@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,34 @@ static enum err op_list(struct disk *d, const char *subdir, disk_list_fn each, v
     return e;
 }
 
+/* Who holds a lock writes its number into the file, for people. 0: it is not known. */
+static int lock_owner(int fd) {
+    char text[16] = "";
+    if (pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
+    long pid = strtol(text, NULL, 10);
+    return pid > 0 && pid <= INT32_MAX ? (int)pid : 0;
+}
+
+static enum err lock_taken(int fd, const char *name, struct why *why) {
+    int pid = lock_owner(fd);
+    char who[32] = "another process";
+    if (pid != 0) snprintf(who, sizeof who, "process %d", pid);
+    return why_set(why, ERR_CONFLICT, "%s: %s already uses this directory; stop it, or choose another with --data",
+                   name, who);
+}
+
+bool osdisk_is_locked(const char *path, const char *name, int *ret_pid) {
+    char full[PATH_MAX];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (snprintf(full, sizeof full, "%s/%s", path, name) >= (int)sizeof full) return false;
+    int fd = open(full, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return false;
+    bool is_locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (is_locked) *ret_pid = lock_owner(fd);
+    (void)close(fd);
+    return is_locked;
+}
+
 static enum err op_lock(struct disk *d, const char *name, struct why *why) {
     struct osdisk *o = of(d);
     REQUIRE(name_is_plain(name));
@@ -206,15 +235,11 @@ static enum err op_lock(struct disk *d, const char *name, struct why *why) {
     if (fd < 0) return fail(why, "open", name);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
-        enum err e =
-            errno == EAGAIN || errno == EACCES
-                ? why_set(why, ERR_CONFLICT,
-                          "%s: another process already uses this directory; stop it, or choose another with --data",
-                          name)
-                : fail(why, "lock", name);
+        enum err e = errno == EAGAIN || errno == EACCES ? lock_taken(fd, name, why) : fail(why, "lock", name);
         (void)close(fd);
         return e;
     }
+    if (ftruncate(fd, 0) == 0) (void)!dprintf(fd, "%d\n", (int)getpid()); /* on a full disk the lock holds, too */
     o->locks[o->lock_count].fd = fd;
     memcpy(o->locks[o->lock_count++].name, name, strlen(name) + 1);
     return ERR_OK;

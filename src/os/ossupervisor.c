@@ -29,6 +29,7 @@
 #include "arena.h"
 #include "oscgroup.h"
 #include "osprocs.h"
+#include "ostitle.h"
 #include "panic.h"
 #include "wtime.h"
 
@@ -232,6 +233,16 @@ static int *supervisor_told(struct supervisor *k) {
     return k->told;
 }
 
+/* "reeve worker: f1v/web#5", by what the job finds in its environment. */
+static void supervisor_title(char **env) {
+    const char *job = "", *attempt = "";
+    for (; *env != NULL; env++) {
+        if (strncmp(*env, "REEVE_JOB=", 10) == 0) job = *env + 10;
+        if (strncmp(*env, "REEVE_ATTEMPT=", 14) == 0) attempt = *env + 14;
+    }
+    ostitle_set("reeve worker: %s#%s", job, attempt);
+}
+
 /* The pid, or 0 when it could not be started; the words for the user then stand in its error output. */
 static pid_t job_start(struct supervisor *k, const int fds[SUPERVISOR_FD_COUNT]) {
     struct stat st;
@@ -250,6 +261,7 @@ static pid_t job_start(struct supervisor *k, const int fds[SUPERVISOR_FD_COUNT])
     text += strlen(text) + 1;
     j.argv = texts_take(&arena, &text, order.argc);
     j.env = texts_take(&arena, &text, order.envc);
+    supervisor_title(j.env);
     j.sandbox = ossandbox_take(&order.sandbox, &text, &arena);
     volatile int code = 0;
     struct why why;
@@ -293,6 +305,7 @@ static void supervisor_say_ended(struct supervisor *k) {
     oscgroup_end(&k->group, &m.usage);
     if (m.usage.oom_is_own) m.exit_code = 0, m.exit_signal = SIGKILL; /* whatever its first process made of it */
     k->is_busy = false;
+    ostitle_set("reeve worker: waits for a job");
     if (k->control >= 0) (void)send(k->control, &m, sizeof m, MSG_NOSIGNAL);
 }
 
@@ -361,6 +374,7 @@ static _Noreturn void keep(const struct oscgroup *groups, int signals, int contr
         .control = control, .signals = signals, .kill_at_ms = TIME_NEVER, .groups = groups, .group = {.oom = -1}};
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, OSSUPERVISOR_NAME);
+    ostitle_set("reeve worker: waits for a job");
     struct supervisor_message born = {.word = SUPERVISOR_BORN, .pid = getpid()};
     (void)send(control, &born, sizeof born, MSG_NOSIGNAL);
     for (;;) {
@@ -453,6 +467,7 @@ static _Noreturn void fork_server_run(const struct oscgroup *groups, int socket)
     (void)setsid(); /* a Ctrl-C at the terminal is for the worker, which stops its jobs with grace */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, OSSUPERVISOR_FORK_SERVER_NAME);
+    ostitle_set("reeve worker: starts jobs");
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     ENSURE(null >= 0);
     (void)dup2(null, STDIN_FILENO);

@@ -9,12 +9,14 @@
 #include "child.h"
 #include "cli.h"
 #include "crashtest.h"
+#include "doctor_machine.h"
 #include "journal_verbs.h"
 #include "mutant.h"
 #include "osclock.h"
 #include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
+#include "ostitle.h"
 #include "replay_child.h"
 #include "scaler.h"
 #include "serve.h"
@@ -52,6 +54,8 @@ static enum err crashtest(int count, char **args, struct why *why) {
     return crashtest_run(count, args, REEVE_VERSION, why);
 }
 
+extern char **environ;
+
 /* Whoever starts us may have closed some of the three; what we open next must not be taken for them. */
 static void streams_open(void) {
     int fd = -1;
@@ -71,6 +75,7 @@ static void mutant_set(void) {
 }
 
 int main(int argc, char **argv) {
+    ostitle_init(argc, argv, environ);
     streams_open();
     mutant_set();
     const struct child_world of_child = {.confine = &osconfine};
@@ -81,6 +86,7 @@ int main(int argc, char **argv) {
                                     .clock = osclock(),
                                     .hasher = osdigest(),
                                     .secure = &ossecure,
+                                    .doctor = doctor_machine,
                                     .outside = {[CLI_UP] = up,
                                                 [CLI_DOWN] = up_down,
                                                 [CLI_SERVE] = serve,

@@ -559,6 +559,15 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     return e;
 }
 
+/* The lock of its journal is told by the name of a file; what is meant is a server. */
+static enum err already_runs(const struct serve *v, enum err e, struct why *why) {
+    const char *data = setting_text(&v->settings, SETTING_data);
+    int pid = 0;
+    if (e != ERR_CONFLICT || !osdisk_is_locked(data, "LOCK", &pid) || pid == 0) return e;
+    return why_set(why, e, "a server is already running on %s (pid %d): stop it, or choose another with --data", data,
+                   pid);
+}
+
 static enum err serve(struct serve *v, const char *build, struct why *why) {
     v->connections_max = (uint32_t)setting_number(&v->settings, SETTING_connections_max);
     enum err e = osloop_open(v->connections_max, &v->loop, why);
@@ -570,7 +579,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = titan_read(v, why);
     if (e == ERR_OK) e = resp_read(v, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
-    if (e == ERR_OK) e = server_start(v, build, why);
+    if (e == ERR_OK) e = already_runs(v, server_start(v, build, why), why);
     if (e == ERR_OK) members_open(v, build);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);
@@ -611,5 +620,11 @@ enum err serve_config(int count, char **args, struct why *why) {
     enum err e = settings_read(&s, count, args, why);
     if (e != ERR_OK) return e;
     settings_print(&s, stdout);
+    int pid = 0;
+    if (!s.json && osdisk_is_locked(setting_text(&s, SETTING_data), "LOCK", &pid))
+        fprintf(stderr,
+                "reeve config: a server with process %d is running on %s; it was not asked, and may have been started "
+                "with other flags\n",
+                pid, setting_text(&s, SETTING_data));
     return ERR_OK;
 }

@@ -315,11 +315,24 @@ void settings_print(const struct settings *s, FILE *to) {
                 source_words[s->limit_sources[i]]);
 }
 
+/* lease_ms as --lease-ms: as documents write it. Both are understood. */
+static void flag_print(FILE *to, const char *name) {
+    char flag[64] = "--";
+    size_t len = 2;
+    for (; *name != 0 && len + 1 < sizeof flag; name++) flag[len++] = *name == '_' ? '-' : *name;
+    flag[len] = 0;
+    fprintf(to, "  %-28s ", flag);
+}
+
 void settings_help(FILE *to) {
-    fprintf(to, "usage: reeve serve [--NAME VALUE]...\n\nSettings, each also as REEVE_NAME and in the YAML file:\n\n");
-    for (uint32_t i = 0; i < SETTING_COUNT; i++)
-        fprintf(to, "  --%-26s %s (%s)\n", table[i].name, table[i].text, table[i].standard);
-    for (uint32_t i = 0; i < limit_count; i++)
-        fprintf(to, "  --%-26s %s (%lld %s)\n", limit_table[i].name, limit_table[i].reason,
-                (long long)limit_table[i].standard, limit_table[i].unit);
+    fprintf(to, "usage: reeve serve [--NAME VALUE]...\n\n"
+                "Settings, each also as REEVE_NAME and, with underscores, as a line of the YAML file:\n\n");
+    for (uint32_t i = 0; i < SETTING_COUNT; i++) {
+        flag_print(to, table[i].name);
+        fprintf(to, "%s (%s)\n", table[i].text, table[i].standard);
+    }
+    for (uint32_t i = 0; i < limit_count; i++) {
+        flag_print(to, limit_table[i].name);
+        fprintf(to, "%s (%lld %s)\n", limit_table[i].reason, (long long)limit_table[i].standard, limit_table[i].unit);
+    }
 }

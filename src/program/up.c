@@ -41,7 +41,8 @@
 #define RESP_STANDARD "127.0.0.1:6379"
 #define ORION_STANDARD "127.0.0.1:8080" /* where its front end looks */
 #define ORION_ANYWHERE "127.0.0.1:0"
-#define PLAYGROUND_SLOTS_MIN 4 /* the demo runs branches side by side */
+#define ADDRESS_IN_USE "address already in use" /* of the server's words: the most frequent reason not to start */
+#define PLAYGROUND_SLOTS_MIN 4                  /* the demo runs branches side by side */
 
 enum up_part { PART_SERVER, PART_WORKER, PART_COUNT };
 static const char *const part_words[PART_COUNT] = {"serve", "worker"};
@@ -64,8 +65,10 @@ struct up {
         pid_t pid; /* 0: it does not run */
         int64_t started_ms, again_ms, wait_ms;
     } parts[PART_COUNT];
-    int signals; /* signalfd */
+    int signals;   /* signalfd */
+    bool is_ready; /* the server was there once: before, its end is told by whoever waits for it */
     bool stopping;
+    bool is_down, now; /* `down`, which does not wait for running jobs */
 };
 
 static int64_t now_ms(void) {
@@ -88,6 +91,10 @@ static enum err options_read(struct up *u, int count, char **args, struct why *w
         if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
             u->help = true;
             return ERR_OK;
+        }
+        if (strcmp(name, "--now") == 0 && u->is_down) {
+            u->now = true;
+            continue;
         }
         if (strcmp(name, "--playground") == 0) {
             u->playground = true;
@@ -242,7 +249,7 @@ static void part_ended(struct up *u, pid_t pid, int status) {
         if (u->parts[p].pid != pid) continue;
         u->parts[p].pid = 0;
         if (p == PART_SERVER && u->play != NULL) up_playground_ended(u->play, now_ms());
-        if (u->stopping) continue;
+        if (u->stopping || !u->is_ready) continue;
         bool early = now_ms() - u->parts[p].started_ms < EARLY_MS;
         int64_t wait = !early ? 0 : u->parts[p].wait_ms == 0 ? 500 : u->parts[p].wait_ms * 2;
         u->parts[p].wait_ms = wait > WAIT_MS_MAX ? WAIT_MS_MAX : wait;
@@ -285,7 +292,12 @@ static enum err not_started(const struct up *u, struct why *why) {
         if (line[0] != '\n') snprintf(last, sizeof last, "%s", line);
     if (f != NULL) fclose(f);
     last[strcspn(last, "\n")] = 0;
-    return why_set(why, ERR_IO, "the server did not start: %s (see %s)", last, path);
+    const char *reason = strncmp(last, "reeve serve: ", 13) == 0 ? last + 13 : last;
+    const char *in_use = strstr(reason, ADDRESS_IN_USE);
+    if (in_use != NULL)
+        return why_set(why, ERR_IO, "%.*s; choose another with --listen",
+                       (int)(in_use - reason) + (int)strlen(ADDRESS_IN_USE), reason);
+    return why_set(why, ERR_IO, "the server did not start: %s (see %s)", reason, path);
 }
 
 static enum err wait_ready(struct up *u, struct why *why) {
@@ -300,6 +312,7 @@ static enum err wait_ready(struct up *u, struct why *why) {
         if (p.revents != 0 && read(u->signals, &s, sizeof s) == sizeof s && s.ssi_signo != SIGCHLD)
             return why_set(why, ERR_STATE, "interrupted");
     }
+    u->is_ready = true;
     return ERR_OK;
 }
 
@@ -537,24 +550,70 @@ enum err up_run(int count, char **args, const char *build, struct why *why) {
     return e != ERR_OK ? e : e2;
 }
 
+/* ---- down ---- */
+
+#define TELL_MS 1000 /* a worker without jobs is gone before */
+#define AGAIN_MS 100
+
+/* Jobs that run; -1: the server does not say. */
+static int jobs_running(const struct up *u) {
+    struct client c;
+    struct client_frame f;
+    struct why why;
+    struct wire_list m = {.what = WIRE_LIST_WORKERS, .most = 1000};
+    struct client_place where = {.data = u->data, .build = u->build};
+    int running = 0;
+    if (client_open(&c, &where, &why) != ERR_OK) return -1;
+    bool answers = client_ask(&c, WIRE_LIST, &m, &f, &why) == ERR_OK;
+    const struct wire_listed *page = f.message;
+    for (uint32_t i = 0; answers && i < page->workers.count; i++)
+        running += (int)((const struct wire_worker_view *)page->workers.at)[i].active;
+    client_close(&c);
+    return answers ? running : -1;
+}
+
+static void tell_waiting(const struct up *u) {
+    int running = jobs_running(u);
+    if (running > 0)
+        fprintf(stderr, "reeve down: waiting for %d running job%s; `reeve down --now` kills %s\n", running,
+                running == 1 ? "" : "s", running == 1 ? "it" : "them");
+}
+
+/* Until the supervisor has ended, and with it its lock. A further signal ends the worker at once; one that comes too
+ * soon is the same as the first. */
+static void wait_down(const struct up *u, int lock, pid_t pid) {
+    int64_t tell_at = now_ms() + TELL_MS;
+    while (!pid_lock(lock, false)) {
+        (void)poll(NULL, 0, u->now ? AGAIN_MS : 20);
+        if (u->now) (void)kill(pid, SIGTERM);
+        if (u->now || tell_at == INT64_MAX || now_ms() < tell_at) continue;
+        tell_waiting(u);
+        tell_at = INT64_MAX;
+    }
+}
+
 enum err up_down(int count, char **args, struct why *why) {
-    static struct up u;
+    static struct up u = {.is_down = true, .build = ""};
     char path[PATH_BYTES + 16];
     long pid = 0;
     enum err e = options_read(&u, count, args, why);
     if (e != ERR_OK) return e;
     if (u.help) {
-        printf("usage: reeve down [--data DIR]\n\nStops what `reeve up` started, after the running jobs; called again, "
-               "it does not wait.\n");
+        printf(
+            "usage: reeve down [--data DIR] [--now]\n\n"
+            "Stops what `reeve up` started, after the running jobs.\n\n"
+            "  --data DIR  directory of the server (default: $REEVE_DATA, else ./.reeve)\n"
+            "  --now       kill running jobs instead of waiting; those with retries left run again after the next start\n");
         return ERR_OK;
     }
     snprintf(path, sizeof path, "%s/up.pid", u.data);
     FILE *f = fopen(path, "r+e");
     bool there = f != NULL && fscanf(f, "%ld", &pid) == 1 && pid > 1 && !pid_lock(fileno(f), false);
     if (there && kill((pid_t)pid, SIGTERM) != 0) there = false;
-    while (there && !pid_lock(fileno(f), false)) (void)poll(NULL, 0, 20);
+    if (there) wait_down(&u, fileno(f), (pid_t)pid);
     if (f != NULL) fclose(f);
     if (!there) return why_set(why, ERR_NOT_FOUND, "nothing that `reeve up` started is running on %s", u.data);
     (void)unlink(path);
+    printf("stopped server and worker on %s\n", u.data);
     return ERR_OK;
 }

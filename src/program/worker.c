@@ -27,6 +27,7 @@
 #include "osspace.h"
 #include "ostls.h"
 #include "panic.h"
+#include "server_address.h"
 #include "utf8.h"
 #include "worker_env.h"
 #include "worker_options.h"
@@ -156,6 +157,10 @@ static enum err options_complete(struct worker_program *w, struct why *why) {
     }
     if (w->given.token[0] == 0) memcpy(w->given.token, token, sizeof w->given.token);
     explicit_bzero(token, sizeof token);
+    char address[SERVER_ADDRESS_BYTES_MAX];
+    enum err e = server_address_read(w->given.server, address, why);
+    if (e != ERR_OK) return e;
+    snprintf(w->given.server, sizeof w->given.server, "%s", address);
     tls_complete(w);
     share_apply(&w->given);
     if (w->given.token[0] == 0 && w->given.tls.cert == NULL) /* a certificate says who it is */

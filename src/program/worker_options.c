@@ -230,7 +230,7 @@ static enum err http_private_take(struct worker_options *o, char *value, struct 
 
 /* clang-format off */
 static const struct worker_option options[] = {
-    {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "address of the server: host:port, tls://host:port or unix:/path\n(default: $REEVE_SERVER, else the server of $REEVE_DATA (.reeve))"},
+    {"--server", "ADDRESS", OPTION_COPY, ROOM(server), .help = "address of the server: HOST[:PORT], tls://HOST[:PORT] or unix:/PATH; port 7070 unless given\n(default: $REEVE_SERVER, else the server of $REEVE_DATA (.reeve))"},
     {"--token", "TOKEN", OPTION_SECRET, ROOM(token), .help = "token (default: $REEVE_TOKEN, else worker.token of $REEVE_DATA (.reeve),\nif that directory belongs to the server and there is no --tls-cert)"},
     {"--tls-cert", "FILE", OPTION_TEXT, AT(tls.cert), .help = "certificate made by `reeve cert worker`, instead of token and --tls-ca"},
     {"--tls-key", "FILE", OPTION_TEXT, AT(tls.key), .help = "key of the certificate (default: the file of the certificate)"},

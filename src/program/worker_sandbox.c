@@ -79,20 +79,29 @@ static void probes_sweep(const char *data) {
 }
 
 /* In the directory of the worker: it is swept when the next one starts there, whatever became of this one. */
-static bool probe(const struct worker_options *o, struct why *ret) {
+static bool probe(const char *data, uint32_t uid, struct why *ret) {
     char dir[PATH_MAX];
     if (ret->text[0] != 0) return false; /* no uids */
-    probes_sweep(o->data);
-    int length = snprintf(dir, sizeof dir, "%s/" PROBE_NAME "%s", o->data, PROBE_FILLED);
+    probes_sweep(data);
+    int length = snprintf(dir, sizeof dir, "%s/" PROBE_NAME "%s", data, PROBE_FILLED);
     if (length >= (int)sizeof dir || mkdtemp(dir) == NULL) {
         (void)why_set(ret, ERR_IO, "%s: %s", dir, strerrordesc_np(errno));
         return false;
     }
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB);
-    enum err e = ossandbox_probe(dir, o->uid_first, ret);
+    enum err e = ossandbox_probe(dir, uid, ret);
     if (fd >= 0) (void)close(fd);
     return e == ERR_OK;
+}
+
+bool worker_sandbox_works(const char *data, struct why *ret_cannot) {
+    uint32_t first = 0, last = 0;
+    struct why cannot = {{0}};
+    bool has_uids = geteuid() != 0 || ossandbox_uids(&first, &last, &cannot) == ERR_OK;
+    if (has_uids && probe(data, first, &cannot)) return true;
+    *ret_cannot = cannot;
+    return false;
 }
 
 static enum err offer(struct agent_options *a, struct why *why) {
@@ -108,7 +117,7 @@ enum err worker_sandbox_open(struct worker_sandbox *s, struct worker_options *o,
     enum err e = paths_keep(s, o, why);
     if (e == ERR_OK) e = uids_give(o, proc, &s->cannot, why);
     if (e != ERR_OK) return e;
-    if (probe(o, &s->cannot)) {
+    if (probe(o->data, o->uid_first, &s->cannot)) {
         snprintf(s->told, sizeof s->told, "sandboxes: %s", ossandbox_extent());
         if (o->uid_first != 0)
             snprintf(s->told + strlen(s->told), sizeof s->told - strlen(s->told), "; uids %u-%u%s", o->uid_first,

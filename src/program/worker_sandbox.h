@@ -18,5 +18,7 @@ CHECKED enum err worker_sandbox_open(struct worker_sandbox *s, struct worker_opt
                                      struct why *why);
 /* Jobs with uids of their own get through to the directories they run in. */
 CHECKED enum err worker_sandbox_reach(const struct worker_options *o, const char *space_path, struct why *why);
+/* Whether a worker of this user could keep sandboxes; tried below `data`. With one thread: it forks. */
+bool worker_sandbox_works(const char *data, struct why *ret_cannot);
 
 #endif

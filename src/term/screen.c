@@ -81,6 +81,14 @@ uint32_t screen_width(struct slice text) {
     return width;
 }
 
+struct slice screen_cut(struct slice text, uint32_t width) {
+    struct slice rest = text;
+    size_t len = 0;
+    for (uint32_t cells; rest.len > 0 && (cells = width_of(take(&rest))) <= width; width -= cells)
+        len = text.len - rest.len;
+    return slice_of(text.ptr, len);
+}
+
 /* ---- a frame ---- */
 
 static void set(struct screen *s, uint32_t row, uint32_t col, uint32_t code, uint8_t style) {

@@ -62,6 +62,7 @@ void screen_leave(struct screen *s, struct buf *out);
 /* The frame as plain lines, for a file; colours as the screen has them. */
 void screen_text(const struct screen *s, struct buf *out);
 
-uint32_t screen_width(struct slice text); /* cells that it takes */
+uint32_t screen_width(struct slice text);                   /* cells that it takes */
+struct slice screen_cut(struct slice text, uint32_t width); /* the beginning of it that has room in so many cells */
 
 #endif

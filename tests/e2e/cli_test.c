@@ -337,9 +337,11 @@ static void blobs(void **state) {
 
 static void limits(void **state) {
     (void)state;
-    (void)realcli_ok(r, "limit key licence 0", NULL);
-    (void)realcli_ok(r, "limit rate mails 0.5 --burst 10", NULL);
-    (void)realcli_ok(r, "limit tenant --running 50 --bytes 1GiB --tenant acme", NULL);
+    assert_string_equal(realcli_ok(r, "limit key licence 0", NULL).out, "limit of key licence: 0 at once\n");
+    assert_string_equal(realcli_ok(r, "limit rate mails 0.5 --burst 10", NULL).out,
+                        "limit of rate mails: 0.5 per second, burst 10\n");
+    assert_string_equal(realcli_ok(r, "limit tenant --running 50 --bytes 1GiB --tenant acme", NULL).out,
+                        "limit of tenant acme: 50 running, 1.0 GiB\n");
     const char *shown = realcli_ok(r, "limits", NULL).out;
     assert_has(shown, "licence");
     assert_has(shown, "0.5 a second, 10 at once");
@@ -352,7 +354,7 @@ static void limits(void **state) {
     assert_has(realcli_ok(r, "limits", NULL).out, "1 at once (not set)");
     (void)realcli_ok(r, "limit key licence 2", NULL);
     (void)with("wait @", id);
-    (void)realcli_ok(r, "limit key licence --clear", NULL);
+    assert_string_equal(realcli_ok(r, "limit key licence --clear", NULL).out, "limit of key licence removed\n");
     (void)realcli_ok(r, "limit rate mails --clear", NULL);
     (void)realcli_ok(r, "limit tenant --clear --tenant acme", NULL);
     assert_null(strstr(realcli_ok(r, "limits", NULL).out, "mails"));

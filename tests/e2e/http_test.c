@@ -188,7 +188,9 @@ static void people_decide(void **state) {
               "00000000000000000000000000000000\"}",
               409);
     assert_has(got.body, "\"code\":\"");
-    snprintf(body, sizeof body, "{\"verdict\": \"allow\", \"hash\": \"%s\", \"reason\": \"seen\"}", hash);
+    got = ask("POST", path, "{\"verdict\": \"maybe\"}", 400);
+    assert_has(got.body, "verdict: maybe is none of approve, reject");
+    snprintf(body, sizeof body, "{\"verdict\": \"approve\", \"hash\": \"%s\", \"reason\": \"seen\"}", hash);
     (void)ask("POST", path, body, 200);
     (void)ask("GET", at("/api/v1/flows/@/wait", id), NULL, 200);
     got = ask("GET", at("/api/v1/flows/@", id), NULL, 200);

@@ -183,6 +183,7 @@ static int setup(void **state) {
     unsetenv("REEVE_SERVER");
     unsetenv("REEVE_TOKEN");
     unsetenv("REEVE_DATA");
+    unsetenv("REEVE_CONTEXT");
     return run("reeve up --detach --listen 127.0.0.1:0 --slots 2", out, err);
 }
 

@@ -13,11 +13,13 @@ static struct realcli *const r = &realcli_group;
 
 /* The verb begins a text, or follows the name of the program in a command. */
 static bool is_used(const char *source, const char *words) {
-    char quoted[80], begins[80], follows[80];
+    char quoted[80], begins[80], follows[80], script[80];
     snprintf(quoted, sizeof quoted, "\"%s\"", words);
     snprintf(begins, sizeof begins, "\"%s ", words);
     snprintf(follows, sizeof follows, "%%s %s ", words);
-    return strstr(source, quoted) != NULL || strstr(source, begins) != NULL || strstr(source, follows) != NULL;
+    snprintf(script, sizeof script, "\"reeve %s ", words);
+    return strstr(source, quoted) != NULL || strstr(source, begins) != NULL || strstr(source, follows) != NULL ||
+           strstr(source, script) != NULL;
 }
 
 static char *read_all(const char *path) {

@@ -91,6 +91,7 @@ struct ran realcli_run(struct realcli *r, const char *args, const char *text, co
         dup2(fileno(out), 1);
         dup2(fileno(err), 2);
         unsetenv("REEVE_SERVER");
+        unsetenv("REEVE_CONTEXT");
         alarm(60);
         execv(argv[0], argv);
         _exit(127);

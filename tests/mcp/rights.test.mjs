@@ -27,6 +27,15 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(agent, "approve", { job: `${made.flow}/g`, hash }), forbidden);
     await assert.rejects(call(agent, "approve_hitl_gate", { gate_id: `${made.flow}/g` }), forbidden);
     await assert.rejects(call(viewer, "cancel", { target: made.flow }), forbidden);
+    for (const name of ["retry", "rerun", "discard"]) await assert.rejects(call(viewer, name, { target: made.flow }), forbidden);
+    for (const name of ["pause", "resume"]) await assert.rejects(call(viewer, name, { name: made.flow }), forbidden);
+    await assert.rejects(call(agent, "pause", { name: "default", scope: "pool" }), forbidden);
+    await assert.rejects(call(agent, "drain", { worker: "nobody" }), forbidden);
+    await assert.rejects(call(viewer, "schedule_change", { name: "s", action: "remove" }), forbidden);
+    const timed = { name: `${how}-timed`, schedule: { every: "1d" }, ...flow };
+    await assert.rejects(call(viewer, "schedule", { flow: timed }), forbidden);
+    await call(viewer, "schedules");
+    await call(viewer, "artifacts", { job: `${made.flow}/g` });
     assert.equal((await call(boss, "approve", { job: `${made.flow}/g`, hash })).status, "approved");
     await assert.rejects(call(boss, "submit", { flow }), forbidden);
     assert.equal((await call(agent, "wait", { target: made.flow, timeout_s: 60 })).state, "succeeded");

@@ -164,4 +164,111 @@ for (const how of ["stdio", "http"]) {
     await call(c, "cancel", { target: flow });
     assert.deepEqual(c.noise, []);
   });
+
+  test(`${how}: what failed is tried again, started again, or dropped`, async () => {
+    const c = await client(how);
+    const bad = { run: "exit 3", retries: 0 };
+    const { flow } = await call(c, "submit", { flow: { name: `${how}-bad`, jobs: { good: "true", bad, worse: bad } } });
+    assert.equal((await call(c, "wait", { target: flow, timeout_s: 60 })).state, "failed");
+    const dead = async () => (await call(c, "list", { dead: true, flow })).jobs.map((one) => one.job.split("/")[1]).sort();
+    assert.deepEqual(await dead(), ["bad", "worse"]);
+    assert.equal((await call(c, "retry", { target: `${flow}/bad`, reason: "once more" })).status, "retried");
+    await call(c, "wait", { target: flow, timeout_s: 60 });
+    assert.equal((await call(c, "show", { target: `${flow}/bad` })).attempts.length, 2);
+    assert.equal((await call(c, "rerun", { target: flow })).status, "started again");
+    await call(c, "wait", { target: flow, timeout_s: 60 });
+    assert.equal((await call(c, "show", { target: `${flow}/good` })).attempts.length, 1);
+    assert.equal((await call(c, "discard", { target: `${flow}/bad` })).target, `${flow}/bad`);
+    assert.deepEqual(await dead(), ["worse"]);
+    await assert.rejects(call(c, "retry", { target: `${flow}/good` }), { code: "wrong_state" });
+    await assert.rejects(call(c, "retry", { target: "f1zzz/nobody" }), { code: "not_found" });
+    await assert.rejects(call(c, "rerun", { target: "f1zzz" }), { code: "not_found" });
+    await assert.rejects(call(c, "discard", {}), { code: "invalid", message: /needs `target`/ });
+  });
+
+  test(`${how}: flows and pools pause and resume`, async () => {
+    const c = await client(how);
+    const { flow } = await call(c, "submit", { flow: { jobs: { g: { gate: { message: "?" } }, after: { run: "true", needs: "g" } } } });
+    assert.equal((await call(c, "pause", { name: flow })).status, "paused");
+    assert.equal((await call(c, "show", { target: flow })).paused, true);
+    const { questions } = await call(c, "questions", { most: 100 });
+    const { hash } = questions.find((q) => q.job === `${flow}/g`);
+    await call(c, "approve", { job: `${flow}/g`, hash, verdict: "allow" }); // an earlier word
+    assert.match((await call(c, "why", { job: `${flow}/after` })).code, /paused/);
+    assert.equal((await call(c, "resume", { name: flow })).status, "resumed");
+    assert.equal((await call(c, "wait", { target: flow, timeout_s: 60 })).state, "succeeded");
+    assert.equal((await call(c, "pause", { name: `${how}-pool`, scope: "pool" })).status, "paused");
+    assert.equal((await call(c, "resume", { name: `${how}-pool`, scope: "pool" })).status, "resumed");
+    await assert.rejects(call(c, "pause", { name: flow, scope: "job" }), { code: "invalid", message: /flow, pool or tenant/ });
+    await assert.rejects(call(c, "pause", { name: "f1zzz" }), { code: "not_found" });
+    await assert.rejects(call(c, "resume", {}), { code: "invalid" });
+  });
+
+  test(`${how}: files that a job left are listed and read in pages`, async () => {
+    const c = await client(how);
+    const make = "seq 1 5000 > rows.txt; printf '\\377\\000' > raw.bin; : > empty; for i in $(seq 9); do printf 'ü'; done > umlauts";
+    const artifacts = ["rows.txt", "raw.bin", "empty", "umlauts"];
+    const { flow } = await call(c, "submit", { flow: { jobs: { make: { run: make, artifacts }, bare: "true" } } });
+    await call(c, "wait", { target: flow, timeout_s: 60 });
+    const job = `${flow}/make`;
+    const listed = (await call(c, "artifacts", { job })).artifacts;
+    assert.deepEqual(Object.fromEntries(listed.map((one) => [one.name, one.bytes])), { "rows.txt": 23893, "raw.bin": 2, empty: 0, umlauts: 18 });
+    assert.match(listed[0].hash, /^[0-9a-f]{64}$/);
+    const first = await call(c, "artifact", { job, name: "rows.txt" });
+    assert.equal(first.text.length, 16384);
+    const rest = await call(c, "artifact", { job, name: "rows.txt", offset: first.next_offset });
+    assert.equal(first.text + rest.text, Array.from({ length: 5000 }, (_, i) => `${i + 1}\n`).join(""));
+    assert.equal(rest.next_offset, undefined);
+    assert.equal((await call(c, "artifact", { job, name: "raw.bin" })).base64, "/wA=");
+    assert.equal((await call(c, "artifact", { job, name: "empty" })).text, "");
+    const cut = await call(c, "artifact", { job, name: "umlauts", most: 5 }); // never through a character
+    assert.deepEqual([cut.text, cut.next_offset], ["üü", 4]);
+    assert.deepEqual((await call(c, "artifacts", { job: `${flow}/bare` })).artifacts, []);
+    await assert.rejects(call(c, "artifact", { job, name: "nothing" }), { code: "not_found", message: /`artifacts` lists/ });
+    await assert.rejects(call(c, "artifact", { job, name: "empty", offset: 1 }), { code: "invalid" });
+    await assert.rejects(call(c, "artifact", { job, name: "empty", most: 1_000_000 }), { code: "invalid" });
+    await assert.rejects(call(c, "artifacts", { job: "f1zzz/nobody" }), { code: "not_found" });
+  });
+
+  test(`${how}: schedules are set, listed, changed and removed`, async () => {
+    const c = await client(how);
+    const name = `${how}-nightly`;
+    const flow = { name, params: { word: "x" }, schedule: { cron: "0 6 * * *", zone: "Europe/Berlin" }, jobs: { a: "echo ${params.word}" } };
+    const set = await call(c, "schedule", { flow, params: { word: "y" } });
+    assert.equal(set.schedules[0].schedule, name);
+    assert.equal(set.schedules[0].next.length, 3);
+    assert.equal((await call(c, "schedule_change", { name, action: "pause" })).status, "paused");
+    const one = async () => (await call(c, "schedules", { name })).schedules[0];
+    assert.equal((await one()).paused, true);
+    await call(c, "schedule_change", { name, action: "resume" });
+    assert.equal((await one()).paused, false);
+    const days = { since: "2026-03-01T00:00:00Z", until: "2026-03-02T00:00:00Z" };
+    assert.equal((await call(c, "schedule_change", { name, action: "backfill", ...days })).status, "backfill started");
+    await assert.rejects(call(c, "schedule_change", { name, action: "backfill" }), { code: "invalid" });
+    await assert.rejects(call(c, "schedule_change", { name, action: "backfill", since: "soon" }), { code: "invalid", message: /times like/ });
+    await assert.rejects(call(c, "schedule_change", { name, action: "forget" }), { code: "invalid", message: /pause, resume, remove/ });
+    await call(c, "schedule_change", { name, action: "remove" });
+    assert.equal(await one(), undefined);
+    await assert.rejects(call(c, "schedule_change", { name, action: "pause" }), { code: "not_found" });
+    await assert.rejects(call(c, "schedule", { flow: { name, jobs: { a: "true" } } }), { code: "invalid", message: /no `schedule`/ });
+    const wrong = { ...flow, schedule: { cron: "61 * * * *" } };
+    await assert.rejects(call(c, "schedule", { flow: wrong }), { code: "invalid", message: /minute `61`/ });
+  });
+
+  test(`${how}: a worker is drained and takes jobs again`, async () => {
+    const c = await client(how);
+    const { worker } = (await call(c, "workers")).workers[0];
+    assert.equal((await call(c, "drain", { worker })).status, "draining");
+    assert.equal((await call(c, "workers")).workers[0].draining, true);
+    assert.equal((await call(c, "drain", { worker, undo: true })).status, "takes jobs");
+    await assert.rejects(call(c, "drain", { worker: "nobody" }), { code: "not_found" });
+  });
+
+  test(`${how}: a flow as a text is refused with what to do`, async () => {
+    const c = await client(how);
+    for (const name of ["plan", "submit", "schedule"]) {
+      const quoted = call(c, name, { flow: "jobs:\n  a: {run: true}\n" });
+      await assert.rejects(quoted, { code: "invalid", message: /not a text: write it as JSON without quotes.*reeve submit FILE/ });
+    }
+  });
 }

@@ -24,7 +24,7 @@ class Asyncio(lab.Lab):
             waiting = asyncio.ensure_future(client.wait(flow + "/a"))
             self.assertEqual((await client.questions(flow=flow))[0]["job"], flow + "/a")
             await client.approve(flow + "/a")
-            self.assertEqual((await waiting)[0]["state"], "succeeded")
+            self.assertEqual((await waiting).state, "succeeded")
             with self.assertRaises(errors.NotFound):
                 await client.flow("f9zzz")
             data = b"x" * 2_500_000
@@ -43,7 +43,7 @@ class Asyncio(lab.Lab):
             async for piece in client.follow(one):
                 text += piece
             self.assertEqual(text, b"one\ntwo\n")
-            self.assertEqual((await client.wait(flow))[0]["state"], "succeeded")
+            self.assertEqual((await client.wait(flow)).state, "succeeded")
 
         self.run_with(body)
 
@@ -65,7 +65,7 @@ class Asyncio(lab.Lab):
             await client.kv.get("k")  # answered behind the wait: it is under way
             await asyncio.get_event_loop().run_in_executor(None, type(self).restart_server)
             await client.approve(flow + "/a")
-            self.assertEqual((await waiting)[0]["state"], "succeeded")
+            self.assertEqual((await waiting).state, "succeeded")
 
         self.run_with(body)
 

@@ -17,7 +17,7 @@ class Asking(lab.Lab):
             "a": {"run": "echo héllo; echo '{\"rows\": 3}' > $REEVE_OUTPUT; echo data > out.txt", "artifacts": ["out.txt"]},
             "b": {"run": ["echo", "${jobs.a.outputs.rows}"], "needs": "a"}}})
         over = self.client.wait([flow + "/a", flow + "/b"], timeout=lab.SECONDS)
-        self.assertEqual({job["state"] for job in over}, {"succeeded"})
+        self.assertEqual({job.state for job in over}, {"succeeded"})
         self.assertEqual(self.client.logs(flow + "/a").decode(), "héllo\n")
         self.assertEqual(self.client.logs(flow + "/b"), b"3\n")
         self.assertEqual(self.client.result(flow + "/a"), {"rows": 3})
@@ -41,6 +41,34 @@ class Asking(lab.Lab):
         with self.assertRaises(errors.Invalid):
             self.client.check({"jobs": {"a": {"nonsense": 1}}})
 
+    def test_a_wait_tells_what_came_out(self) -> None:
+        flow = self.client.submit({"name": "small", "jobs": {"a": {"external": "a parcel"}, "b": {"gate": {"message": "?"}}}})
+        self.client.complete(flow + "/a", {"weight": 2})
+        self.client.reject(flow + "/b")
+        done = self.client.wait(flow, timeout=lab.SECONDS)
+        self.assertEqual((done.flow, done.job, done.state, done.ok), (flow, "", "failed", False))
+        self.assertEqual({name: job.state for name, job in done.jobs.items()}, {"a": "succeeded", "b": "denied"})
+        self.assertEqual((done.jobs["a"].ok, done.jobs["a"].result, done.jobs["b"].result), (True, {"weight": 2}, None))
+        self.assertEqual((done.view["name"], done.jobs["a"].view["kind"]), ("small", "external"))
+        self.assertLess(len(repr(done.jobs["a"])), 160)
+        self.assertEqual(self.client.wait(flow + "/a"), done.jobs["a"])
+        self.assertEqual([one.job for one in self.client.wait([flow + "/a"])], ["a"])
+        with self.assertWarnsRegex(DeprecationWarning, "returns an object"):
+            self.assertEqual([(one["job"], one["state"]) for one in done], [(flow, "failed")])
+        with self.assertWarns(DeprecationWarning):
+            self.assertEqual(done[0]["state"], "failed")
+
+    def test_a_wait_for_a_large_flow_brings_the_jobs_that_ended_badly(self) -> None:
+        jobs = {"j%d" % i: {"gate": {"message": "?"}} for i in range(201)}
+        flow = self.client.submit({"jobs": jobs})
+        self.client.reject(flow + "/j7", reason="no")
+        self.client.cancel([flow + "/j%d" % i for i in range(9, 12)])
+        for i in set(range(201)) - {7, 9, 10, 11}:
+            self.client.approve(flow + "/j%d" % i)
+        done = self.client.wait(flow, timeout=lab.SECONDS)
+        self.assertEqual({name: job.state for name, job in done.jobs.items()},
+                         {"j7": "denied", "j9": "cancelled", "j10": "cancelled", "j11": "cancelled"})
+
     def test_a_key_makes_a_flow_once(self) -> None:
         spec = {"jobs": {"a": {"gate": {"message": "?"}}}}
         self.assertEqual(self.client.submit(spec, key="only-once"), self.client.submit(spec, key="only-once"))
@@ -54,8 +82,8 @@ class Asking(lab.Lab):
             self.client.approve(flow + "/yes", hash=b"\1" * 32)
         self.client.approve(flow + "/yes", hash=asked["hash"], revision=asked["revision"])
         self.client.reject(flow + "/no", reason="not today")
-        over = lab.states(self.client.wait([flow + "/yes", flow + "/no"], timeout=lab.SECONDS))
-        self.assertEqual(over, {"yes": "succeeded", "no": "denied"})
+        over = self.client.wait([flow + "/yes", flow + "/no"], timeout=lab.SECONDS)
+        self.assertEqual({job.job: job.state for job in over}, {"yes": "succeeded", "no": "denied"})
         with self.assertRaisesRegex(errors.NotFound, "no question"):
             self.client.approve(flow + "/yes")
 
@@ -65,7 +93,7 @@ class Asking(lab.Lab):
         with self.assertRaises(errors.TimedOut):
             self.client.wait(flow, timeout=0.05)
         self.client.cancel(flow, "enough")
-        self.assertEqual(self.client.wait(flow + "/a", timeout=lab.SECONDS)[0]["state"], "cancelled")
+        self.assertEqual(self.client.wait(flow + "/a", timeout=lab.SECONDS).state, "cancelled")
         with self.assertRaises(errors.JobFailed):
             self.client.result(flow + "/a")
 
@@ -75,7 +103,7 @@ class Asking(lab.Lab):
         self.client.complete(flow + "/a", {"weight": 2})
         self.assertEqual(self.client.result(flow + "/a"), {"weight": 2})
         self.client.complete(flow + "/b", failed=True, reason="lost")
-        self.assertEqual(self.client.wait(flow + "/b", timeout=lab.SECONDS)[0]["state"], "denied")
+        self.assertEqual(self.client.wait(flow + "/b", timeout=lab.SECONDS).state, "denied")
         self.assertIn(flow + "/b", [job["job"] for job in self.client.dead(flow=flow)])
 
     def test_a_lost_connection_is_made_anew(self) -> None:
@@ -97,7 +125,7 @@ class Asking(lab.Lab):
         self.assertEqual(self.client.kv.get("shared"), b"400")
         self.client.approve(flow + "/a")
         waiting.join(lab.SECONDS)
-        self.assertEqual(waited[0][0]["state"], "succeeded")
+        self.assertEqual(waited[0].state, "succeeded")
 
     def test_nobody_there_is_said(self) -> None:
         with self.assertRaisesRegex(errors.NoServer, "start one with `reeve up`"):
@@ -166,7 +194,7 @@ class Killed(lab.Lab):
         done: list = []
 
         def work() -> None:
-            done.append(self.client.wait(flow + "/a", timeout=lab.SECONDS)[0]["state"])
+            done.append(self.client.wait(flow + "/a", timeout=lab.SECONDS).state)
 
         waiting = threading.Thread(target=work)
         waiting.start()

@@ -24,8 +24,9 @@ class Flows(lab.Lab):
                 load = f.job("load", ["echo", "got ${jobs.extract.outputs.n}"], needs=[extract], env={"A": 1})
                 f.job("done", noop=True, needs=[load])
             self.assertIs(f.submit(), f)
-        view = f.wait(lab.SECONDS)
-        self.assertEqual((view["state"], view["name"], view["job_count"]), ("succeeded", "etl", 3))
+        ended = f.wait(lab.SECONDS)
+        self.assertEqual((ended.state, ended.view["name"], ended.view["job_count"]), ("succeeded", "etl", 3))
+        self.assertEqual(ended.jobs["extract"].result, {"n": 7})
         self.assertEqual(extract.logs(), "now ${item}\n")
         self.assertEqual(f.logs("load"), "got 7\n")
         self.assertEqual(f.logs(), "extract | now ${item}\nload | got 7\n")
@@ -43,9 +44,9 @@ class Flows(lab.Lab):
         with self.assertRaisesRegex(errors.FlowFailed, "/bad failed") as failed:
             f.wait(lab.SECONDS)
         self.assertEqual(lab.states(failed.exception.jobs), {"bad": "failed", "after": "failed"})  # type: ignore[arg-type]
-        self.assertEqual(f.wait(check=False)["state"], "failed")
+        self.assertEqual(f.wait(check=False).state, "failed")
         bad.retry()
-        self.assertEqual(bad.wait(lab.SECONDS)["state"], "failed")
+        self.assertEqual(bad.wait(lab.SECONDS).state, "failed")
         self.assertEqual(bad.view()["attempt"], 2)
 
     def test_it_grows_while_it_runs(self) -> None:
@@ -60,7 +61,7 @@ class Flows(lab.Lab):
         with self.assertRaises(errors.DuplicateName):
             f.job("first", noop=True)
         f.cancel()
-        self.assertEqual(f.wait(lab.SECONDS, check=False)["state"], "cancelled")
+        self.assertEqual(f.wait(lab.SECONDS, check=False).state, "cancelled")
 
     def test_more_jobs_than_one_message_takes(self) -> None:
         f = reeve.Flow("large")

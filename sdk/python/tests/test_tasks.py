@@ -47,6 +47,28 @@ class Tasks(lab.Lab):
         self.assertEqual(both.result(), [[[6, {"size": 200_000}]], {}])
         self.assertEqual(sets.result(), {1, 2, 3, 4})
 
+    def test_a_call_that_would_be_refused_is_not_submitted(self) -> None:
+        before = len(self.client.flows())
+        with self.assertRaisesRegex(TypeError, r"missing a required argument: 'y': the task is tasks.add\(x, y\)"):
+            tasks.add.submit(1)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'z'"):
+            tasks.add.options(retries=0).submit(1, 2, z=3)
+        with self.assertRaisesRegex(TypeError, "multiple values for argument 'x'"):
+            tasks.add.map([1, 2], y=3, x=4)
+        self.assertEqual(len(self.client.flows()), before)
+        with reeve.Flow("refused") as f:
+            with self.assertRaises(TypeError):
+                tasks.length.submit()
+        self.assertEqual(f.spec()["jobs"], {})
+
+    def test_a_wait_for_a_job_reads_its_result(self) -> None:
+        self.assertEqual(tasks.add.submit(1, 2).wait(SECONDS).result, 3)
+        self.assertEqual(tasks.union.submit({1}, {2}).wait(SECONDS).result, {1, 2})
+        large = tasks.big.submit(200_000).wait(SECONDS)
+        with self.assertRaisesRegex(errors.WrongState, "is large and was not sent along"):
+            large.result
+        self.assertEqual(len(self.client.result("%s/%s" % (large.flow, large.job))), 200_000)
+
     def test_a_map_is_one_flow(self) -> None:
         jobs = tasks.add.map(range(50), y=1)
         self.assertEqual([job.result(SECONDS) for job in jobs], list(range(1, 51)))
@@ -91,7 +113,7 @@ class Tasks(lab.Lab):
         self.assertEqual(job.view()["attempt"], 1)
 
     def test_a_timeout_ends_a_function(self) -> None:
-        self.assertEqual(tasks.endless.submit().wait(SECONDS)["state"], "timed_out")
+        self.assertEqual(tasks.endless.submit().wait(SECONDS).state, "timed_out")
         self.assertEqual(tasks.add.submit(1, 1).result(SECONDS), 2)
 
     def test_a_cancel_reaches_a_running_function(self) -> None:
@@ -101,7 +123,7 @@ class Tasks(lab.Lab):
             next(watch)
         watch.close()
         job.cancel()
-        self.assertEqual(job.wait(SECONDS)["state"], "cancelled")
+        self.assertEqual(job.wait(SECONDS).state, "cancelled")
         self.assertEqual(self.client.kv.get("stopped"), job.id.encode())
 
     def test_a_function_that_does_not_stop_is_left_to_itself(self) -> None:
@@ -111,7 +133,7 @@ class Tasks(lab.Lab):
             next(watch)
         watch.close()
         job.cancel()
-        self.assertEqual(job.wait(10)["state"], "cancelled")
+        self.assertEqual(job.wait(10).state, "cancelled")
         self.assertEqual([j.result(SECONDS) for j in tasks.add.map(range(8), y=0)], list(range(8)))
 
     def test_a_task_may_ask_the_server_as_its_attempt(self) -> None:
@@ -182,7 +204,7 @@ class Dying(lab.Lab):
         self.assertIsInstance(job.result(SECONDS), int)
         self.assertEqual(job.view()["attempts"][0]["outcome"], "lost")
         once = tasks.never_again.submit()
-        self.assertEqual(once.wait(SECONDS)["state"], "failed")
+        self.assertEqual(once.wait(SECONDS).state, "failed")
         self.assertEqual(once.view()["attempt"], 1)
         self.assertEqual(worker.end(), 0)
 
@@ -204,7 +226,7 @@ class Dying(lab.Lab):
         jobs = tasks.noop.map(range(3000))
         for _ in range(3):
             type(self).restart_server()
-        self.assertEqual(jobs[0].flow.wait(SECONDS)["state"], "succeeded")
+        self.assertEqual(jobs[0].flow.wait(SECONDS).state, "succeeded")
         self.assertEqual({job["attempt"] for job in jobs[0].flow.jobs()}, {1})
 
     def test_large_results_survive_kills_of_the_server(self) -> None:
@@ -241,6 +263,11 @@ class Dying(lab.Lab):
         self.assertEqual(worker.end(signal.SIGTERM), 0)
         gone = [one for one in self.client.workers() if one["worker"] == "leaving" and one["attached"]]
         self.assertEqual(gone, [])
+
+    def test_a_worker_says_which_tasks_it_serves(self) -> None:
+        worker = self.python_worker("tasks:add,renamed", "--processes", "2", attached=2)
+        self.assertEqual([line for line in worker.lines if "serves" in line],
+                         ["reeve.worker: serves tasks.add(x, y)\n", "reeve.worker: serves short-name()\n"])
 
     def test_a_worker_that_is_not_welcome_says_why(self) -> None:
         worker = lab.Process([lab.sys.executable, "-m", "reeve.worker", "tasks", "--token", "wrong"], self.env(), lab.TESTS)

@@ -54,7 +54,7 @@ class Tls(lab.Lab):
         self.assertEqual(tasks.add.submit(1, 2).result(lab.SECONDS), 3)
         self.assertEqual(tasks.length.submit(tasks.big.submit(500_000).result(lab.SECONDS)[:10_000]).result(lab.SECONDS), 10_000)
         jobs = tasks.noop.map(range(2000))
-        self.assertEqual(jobs[0].flow.wait(lab.SECONDS)["state"], "succeeded")
+        self.assertEqual(jobs[0].flow.wait(lab.SECONDS).state, "succeeded")
 
 
 if __name__ == "__main__":

@@ -106,11 +106,23 @@ add("a", 2)
 reeve.Flow("x").job("a", ["true"], retries="many")
 reeve.Flow("x").job("a", "true", retrys=3)
 reeve.Flow("x").job("a", gate="ok?", timeout=5)
+three = add.submit(1, y=2)
+add.submit(three, y=three)
+add.submit(1)
+add.submit(1, z=2)
+add.options(retries=1).submit("a", 2)
+@reeve.task
+async def nap(seconds: float) -> str:
+    return "slept"
+number: int = three.result()
+slept: str = nap.submit(1.5).result()
+wrong: str = three.result()
+state: str = reeve.Client().wait(three).state
 """
         done = subprocess.run(["mypy", "--strict", "--enable-incomplete-feature=Unpack", "-c", text], env={**os.environ, "MYPYPATH": lab.SOURCE}, cwd=lab.SOURCE,
                               capture_output=True, text=True)
         found = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
-        self.assertEqual(found, ["6", "7", "8"], done.stdout)
+        self.assertEqual(found, ["6", "7", "8", "12", "13", "14", "20"], done.stdout)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ enum wire_verdict_word {
     WIRE_VERDICT_COUNT
 };
 
-struct wire_verdict { /* approve and reject are allow and deny */
+struct wire_verdict {
     uint64_t question;
     struct slice job; /* in place of a question: the one that this job stands before */
     uint32_t revision;

@@ -38,6 +38,7 @@ static void take_process(struct server *s, struct sample *ret) {
     int64_t apart_ms = shard_clock_apart(server_shard(s));
     ret->clock_apart_s = (uint64_t)(apart_ms < 0 ? -apart_ms : apart_ms) / 1000u;
     ret->clock_steps = server_shard(s)->clock_steps;
+    ret->accepting_work = server_unready(s) == NULL;
     ret->followers = subscribers_of(s)->followers.count;
     ret->dropped_events = subscribers_of(s)->dropped;
     ret->recovery_records = recovery->records;

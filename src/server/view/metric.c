@@ -78,6 +78,7 @@ static const struct metric metrics[] = {
     GAUGE("reeve_journal_lsn",                NULL,                lsn,                   "number of the last record"),
     GAUGE("reeve_journal_epoch",              "epoch",             epoch,                 "number of times a server took over this journal"),
     GAUGE("reeve_clock_apart_seconds",        "clock_apart_seconds", clock_apart_s,       "difference between the machine's clock and the journal's clock; above 60 one of them is wrong"),
+    GAUGE("reeve_accepting_work",             "accepting_work",    accepting_work,        "1 while the server accepts new work, 0 while it is stopping or its disk is full"),
     GAUGE("reeve_blob_bytes",                 "blob_bytes",        blob_bytes,            "size of the blob files"),
     GAUGE("reeve_log_bytes",                  "log_bytes",         log_bytes,             "size of the log files"),
     GAUGE("reeve_history_flows",              "history_flows",     history_flows,         "finished flows in the history"),

@@ -23,7 +23,7 @@ struct sample { /* all members are uint64_t, or arrays of it */
     uint64_t tally[TALLY_COUNT];
     uint64_t blocks[BLOCK_COUNT];
     uint64_t lsn, epoch;
-    uint64_t clock_apart_s, clock_steps;
+    uint64_t clock_apart_s, clock_steps, accepting_work;
     uint64_t workers_attached, slots, slots_used, queued, sagas_open, ended_badly;
     uint64_t connections, calls, requests, busy;
     uint64_t syncs, sync[SYNC_SLOTS];

@@ -21,13 +21,14 @@ from ._version import __version__
 from .aio import AsyncClient
 from .client import Client, Store, default_client, set_default_client
 from .context import Cancelled, Context, Fatal, current
+from .ended import Ended
 from .errors import ConnectionLost, Error, FlowFailed, JobFailed, NoServer, Refused, TimedOut
 from .flow import Flow, Job, current_flow
 from .keys import JobKeys
 from .task import Task, task
 
 __all__ = [
-    "AsyncClient", "Cancelled", "Client", "ConnectionLost", "Context", "Error", "Fatal", "Flow", "FlowFailed", "Job", "JobFailed",
+    "AsyncClient", "Cancelled", "Client", "ConnectionLost", "Context", "Ended", "Error", "Fatal", "Flow", "FlowFailed", "Job", "JobFailed",
     "JobKeys", "NoServer", "Refused", "Store", "Task", "TimedOut", "__version__", "current", "current_flow", "default_client",
     "errors", "serve", "set_default_client", "task",
 ]

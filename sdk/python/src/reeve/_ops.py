@@ -16,10 +16,12 @@ from typing import Any, Dict, Generator, Generic, Iterable, List, Mapping, Named
 from . import _wire as w
 from . import errors
 from ._protocol import Frame
+from .ended import Ended, ended_flow, ended_job
 
 T = TypeVar("T")
 Key = Union[str, bytes]
 BLOB_PART_BYTES = 1 << 20
+ENDED_JOBS_MAX = 200  # that come along with a flow that is over
 BAD_STATES = frozenset(("failed", "timed_out", "denied", "quarantined", "cancelled"))
 OVER_STATES = BAD_STATES | {"succeeded", "skipped"}
 
@@ -159,6 +161,20 @@ def wait(targets: Sequence[object], any_of: bool, timeout: Optional[float]) -> O
             raise errors.TimedOut("%s: not over after %s s" % (", ".join(map(str, targets)), timeout))
         if over:
             return cast(List[w.JobView], over)
+
+
+def ended(targets: Sequence[object], any_of: bool, timeout: Optional[float]) -> Operation[List[Ended]]:
+    """What `wait` brings, as people read it. A flow comes with its jobs."""
+    found: List[Ended] = []
+    for view in (yield from wait(targets, any_of, timeout)):
+        if "/" in view["job"]:
+            found.append(ended_job(view))
+            continue
+        flow = (yield from get(view["job"], False))[0]
+        states = BAD_STATES if flow["job_count"] > ENDED_JOBS_MAX else ()
+        jobs = yield from list_all("jobs", ENDED_JOBS_MAX, wanted(flow["flow"], states=sorted(states)))
+        found.append(ended_flow(flow, {job.job: job for job in map(ended_job, jobs)}))
+    return found
 
 
 def change(op: int, targets: Sequence[object], reason: str, again: bool) -> Operation[List[w.Result]]:

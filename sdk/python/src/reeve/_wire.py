@@ -1694,7 +1694,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "job", "text", ""),
         (3, "revision", "uint", ""),
         (4, "hash", "bytes", ""),
-        (5, "verdict", "enum", "allow deny constrain hold again quarantine redact fail"),
+        (5, "verdict", "enum", "approve reject constrain hold again quarantine redact fail"),
         (6, "reason", "text", ""),
         (7, "payload", "bytes", ""),
         (8, "again_ms", "int", ""),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from types import TracebackType
-from typing import Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union, overload
 
 from . import _ops as ops
 from . import _wire as w
@@ -22,7 +22,8 @@ from . import errors
 from ._place import CONNECT_SECONDS, Place, check_pin, find, split, tls_of
 from ._protocol import Frame, Reader, Requests, check, hello, pack
 from ._version import BUILD
-from .client import Key, Pauses, Spec
+from .client import Key, Pauses, Spec, Target, Targets
+from .ended import Ended
 from .flow import Flow
 
 T = TypeVar("T")
@@ -269,8 +270,15 @@ class AsyncClient:
     async def why(self, job: object) -> w.Reason:
         return await self._run(ops.why(job))
 
-    async def wait(self, targets: Union[object, Sequence[object]], *, any: bool = False, timeout: Optional[float] = None) -> List[w.JobView]:
-        return await self._run(ops.wait(ops.as_list(targets), any, timeout))
+    @overload  # type: ignore[misc]
+    async def wait(self, targets: Target, *, any: bool = False, timeout: Optional[float] = None) -> Ended: ...
+
+    @overload
+    async def wait(self, targets: Targets, *, any: bool = False, timeout: Optional[float] = None) -> List[Ended]: ...
+
+    async def wait(self, targets: Union[Target, Targets], *, any: bool = False, timeout: Optional[float] = None) -> Union[Ended, List[Ended]]:
+        over = await self._run(ops.ended(ops.as_list(targets), any, timeout))
+        return over if isinstance(targets, (list, tuple, set)) else over[0]
 
     async def result(self, job: object) -> Any:
         return await self._run(ops.result(job))
@@ -294,10 +302,10 @@ class AsyncClient:
         await self._run(ops.pause(w.Op.RESUME, scope, name))
 
     async def approve(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
-        await self._run(ops.verdict(job, "allow", reason, hash, revision))
+        await self._run(ops.verdict(job, "approve", reason, hash, revision))
 
     async def reject(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
-        await self._run(ops.verdict(job, "deny", reason, hash, revision))
+        await self._run(ops.verdict(job, "reject", reason, hash, revision))
 
     async def complete(self, job: object, output: Any = None, *, failed: bool = False, reason: str = "") -> None:
         await self._run(ops.complete(job, output, failed, reason))

@@ -18,7 +18,7 @@ import time
 from collections import deque
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Type, TypeVar, Union, overload
 
 from . import _ops as ops
 from . import _wire as w
@@ -26,9 +26,15 @@ from . import errors
 from ._place import Place, dial, find
 from ._protocol import Frame, Reader, Requests, check, hello, pack
 from ._version import BUILD
+from .ended import Ended
+
+if TYPE_CHECKING:
+    from .flow import Flow, Job
 
 T = TypeVar("T")
 Key = ops.Key
+Target = Union[str, "Flow", "Job[Any]"]
+Targets = Union[List[Any], Tuple[Any, ...], Set[Any]]
 Spec = Mapping[str, Any]
 READ_BYTES = 1 << 16
 
@@ -308,9 +314,17 @@ class Client:
         """The one reason why a job does not run."""
         return self._run(ops.why(job))
 
-    def wait(self, targets: Union[object, Sequence[object]], *, any: bool = False, timeout: Optional[float] = None) -> List[w.JobView]:
-        """Returns when they are over, well or not: what is over, in order. Goes on waiting through a restart of the server."""
-        return self._run(ops.wait(ops.as_list(targets), any, timeout))
+    @overload  # type: ignore[misc]
+    def wait(self, targets: Target, *, any: bool = False, timeout: Optional[float] = None) -> Ended: ...
+
+    @overload
+    def wait(self, targets: Targets, *, any: bool = False, timeout: Optional[float] = None) -> List[Ended]: ...
+
+    def wait(self, targets: Union[Target, Targets], *, any: bool = False, timeout: Optional[float] = None) -> Union[Ended, List[Ended]]:
+        """Returns when they are over, well or not: how it ended; of a list, what is over, in order. Goes on waiting through
+        a restart of the server."""
+        over = self._run(ops.ended(ops.as_list(targets), any, timeout))
+        return over if isinstance(targets, (list, tuple, set)) else over[0]
 
     def result(self, job: object) -> Any:
         """What a job left, read as JSON. `JobFailed` when it ended badly."""
@@ -340,10 +354,10 @@ class Client:
     def approve(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
         """Says yes to the question that a job stands before; `hash` and `revision`, as `questions` shows them, bind the
         yes to what was seen."""
-        self._run(ops.verdict(job, "allow", reason, hash, revision))
+        self._run(ops.verdict(job, "approve", reason, hash, revision))
 
     def reject(self, job: object, *, reason: str = "", hash: bytes = b"", revision: int = 0) -> None:
-        self._run(ops.verdict(job, "deny", reason, hash, revision))
+        self._run(ops.verdict(job, "reject", reason, hash, revision))
 
     def complete(self, job: object, output: Any = None, *, failed: bool = False, reason: str = "") -> None:
         """Ends an external job."""

@@ -16,18 +16,24 @@ import contextvars
 import hashlib
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Sequence, Type, TypeVar, Union, cast
 
 from . import _ops as ops
 from . import _wire as w
 from . import errors
 from .client import Client, default_client
+from .ended import Ended, ended_job
 from .keys import Command, JobKeys, as_spec, plain
 from .progress import Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    Argument = Any  # for checkers of types: a job may stand for any argument of a task
+else:
+    Argument = object
+
+R = TypeVar("R")
 _current: "contextvars.ContextVar[Optional[Flow]]" = contextvars.ContextVar("reeve_flow", default=None)
 
 
@@ -40,8 +46,8 @@ def current_flow() -> "Optional[Flow]":
     return _current.get()
 
 
-class Job:
-    """A job of a flow. Its text is what people call it: `f3k9a/train`."""
+class Job(Generic[R], Argument):  # type: ignore[misc]
+    """A job of a flow; R is what it leaves. Its text is what people call it: `f3k9a/train`."""
 
     def __init__(self, flow: "Flow", name: str) -> None:
         self.flow = flow
@@ -65,16 +71,20 @@ class Job:
     def state(self) -> str:
         return self.view()["state"]
 
-    def wait(self, timeout: Optional[float] = None) -> w.JobView:
-        return self.flow.client.wait(self, timeout=timeout)[0]
+    def wait(self, timeout: Optional[float] = None) -> Ended:
+        return ended_job(self._over(timeout), self._read)
 
-    def result(self, timeout: Optional[float] = None) -> Any:
+    def result(self, timeout: Optional[float] = None) -> R:
         """Waits for the job and returns what it left; `JobFailed` when it ended badly."""
-        view = self.wait(timeout)
+        value: R = self._read(self.flow.client._run(ops.result_of(self._over(timeout))))
+        return value
+
+    def _over(self, timeout: Optional[float]) -> w.JobView:
         client = self.flow.client
+        view = client._run(ops.wait([self], False, timeout))[0]
         if view["state"] == "succeeded" and not view["result"] and not view["result_hash"]:
             view = client.job(self, details=False)  # what is told of an end need not bring the result
-        return self._read(client._run(ops.result_of(view)))
+        return view
 
     def logs(self, **keys: int) -> str:
         return self.flow.client.logs(self, **keys).decode(errors="replace")
@@ -141,7 +151,7 @@ class Flow:
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         _current.reset(self._outer.pop())
 
-    def __getitem__(self, name: str) -> Job:
+    def __getitem__(self, name: str) -> "Job[Any]":
         """A job of it by name; whether there is one is seen when it is asked for something."""
         return Job(self, name)
 
@@ -153,7 +163,7 @@ class Flow:
 
     # ---- describing
 
-    def job(self, name: str, run: Optional[Command] = None, **keys: "Unpack[JobKeys]") -> Job:
+    def job(self, name: str, run: Optional[Command] = None, **keys: "Unpack[JobKeys]") -> "Job[Any]":
         """Adds a job. `run` is a command; or say another kind by its key: `script=`, `gate=`, `sleep=`, …"""
         if name in self._jobs:
             raise errors.DuplicateName("the flow has a job `%s` already" % name)
@@ -248,17 +258,16 @@ class Flow:
         self.id = id
         self._submitted = len(self._jobs)
 
-    def wait(self, timeout: Optional[float] = None, *, check: bool = True, progress: Optional[bool] = None) -> w.FlowView:
+    def wait(self, timeout: Optional[float] = None, *, check: bool = True, progress: Optional[bool] = None) -> Ended:
         """Waits until it is over; on a terminal with a bar. `FlowFailed` when it ended badly, unless `check=False`."""
         with Progress(self.client, str(self), progress):
-            self.client.wait(self, timeout=timeout)
-        view = self.client.flow(self)
-        if check and view["state"] != "succeeded":
+            ended = self.client.wait(self, timeout=timeout)
+        if check and not ended.ok:
             bad = [job for job in self.client.jobs(self) if job["state"] in ops.BAD_STATES]
             first = next((job for job in bad if not job["root"]), bad[0] if bad else None)
             why = ": %s %s%s" % (first["job"], first["state"], ", " + first["reason"] if first["reason"] else "") if first else ""
-            raise errors.FlowFailed("flow %s %s%s" % (self, view["state"], why), view, bad)
-        return view
+            raise errors.FlowFailed("flow %s %s%s" % (self, ended.state, why), cast(w.FlowView, ended.view), bad)
+        return ended
 
     def view(self) -> w.FlowView:
         return self.client.flow(self)
@@ -266,7 +275,7 @@ class Flow:
     def jobs(self) -> List[w.JobView]:
         return self.client.jobs(self)
 
-    def logs(self, job: Union[str, Job, None] = None) -> str:
+    def logs(self, job: "Union[str, Job[Any], None]" = None) -> str:
         """What a job wrote; without one what all of them did, each line with the name of its job before it."""
         if job is not None:
             return self.client.logs(_target(self, job)).decode(errors="replace")
@@ -278,7 +287,7 @@ class Flow:
                 lines += ["%s | %s\n" % (name, line) for line in text.splitlines()]
         return "".join(lines)
 
-    def result(self, job: Union[str, Job]) -> Any:
+    def result(self, job: "Union[str, Job[Any]]") -> Any:
         return self.client.result(_target(self, job))
 
     def events(self) -> Iterator[w.Event]:
@@ -297,7 +306,7 @@ class Flow:
         self.client.resume(self)
 
 
-def _target(flow: Flow, job: Union[str, Job]) -> str:
+def _target(flow: Flow, job: "Union[str, Job[Any]]") -> str:
     name = job.name if isinstance(job, Job) else job
     return name if "/" in name else "%s/%s" % (flow, name)
 

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import base64
 import functools
+import inspect
 import json
 import os
 import pickle
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union, overload
 
 from . import errors
 from .flow import Flow, Job, current_flow
@@ -37,6 +38,7 @@ else:
     P = TypeVar("P")
 
 R = TypeVar("R")
+T = TypeVar("T")
 PAYLOAD_BYTES_MAX = 65536  # what the wire takes
 POOL = "python"  # of tasks and of the workers that serve them: commands of other pools must not come to these
 _PICKLE, _RESULT, _ARGS = "$pickle", "$result", "$args"
@@ -58,10 +60,15 @@ class Task(Generic[P, R]):
         self.name = name or "%s.%s" % (_module_of(function), function.__qualname__)
         self.serializer = serializer
         self.keys = keys
+        self.signature = _signature_of(function)
         registry[self.name] = self
 
     def __call__(self, *args: "P.args", **kwargs: "P.kwargs") -> R:
         return self.function(*args, **kwargs)
+
+    def __str__(self) -> str:
+        """As it is called: `app.add(x, y)`."""
+        return "%s%s" % (self.name, self.signature or "(…)")
 
     def __repr__(self) -> str:
         return "<Task %s>" % self.name
@@ -73,9 +80,15 @@ class Task(Generic[P, R]):
         other.keys = {**self.keys, **keys}  # type: ignore[misc]
         return other
 
-    def submit(self, *args: Any, **kwargs: Any) -> Job:
+    @overload
+    def submit(self: "Task[P, Coroutine[Any, Any, T]]", *args: "P.args", **kwargs: "P.kwargs") -> "Job[T]": ...
+
+    @overload
+    def submit(self, *args: "P.args", **kwargs: "P.kwargs") -> "Job[R]": ...
+
+    def submit(self, *args: Any, **kwargs: Any) -> "Job[Any]":
         """A job that calls it: of the flow whose `with` we are in, else of a flow of its own that is submitted at once.
-        An argument that is a job stands for its result."""
+        An argument that is a job stands for its result. TypeError: the function cannot be called with these."""
         flow = current_flow()
         if flow is not None:
             return self._add(flow, args, kwargs)
@@ -84,7 +97,7 @@ class Task(Generic[P, R]):
         alone.submit()
         return job
 
-    def map(self, items: Iterable[Any], **kwargs: Any) -> List[Job]:
+    def map(self, items: Iterable[Any], **kwargs: Any) -> "List[Job[R]]":
         """A job for each item; outside of a flow they are one, and submitted at once."""
         flow = current_flow()
         if flow is not None:
@@ -95,8 +108,9 @@ class Task(Generic[P, R]):
             alone.submit()
         return jobs
 
-    def _add(self, flow: Flow, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Job:
-        needs: List[Job] = []
+    def _add(self, flow: Flow, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> "Job[Any]":
+        self._check_call(args, kwargs)
+        needs: "List[Job[Any]]" = []
         payload = pack_call(args, kwargs, self.serializer, needs)
         keys: Dict[str, Any] = dict(self.keys)
         before = keys.pop("needs", [])
@@ -110,6 +124,23 @@ class Task(Generic[P, R]):
         if self.serializer == "pickle":
             job._read = unpickled
         return job
+
+
+    def _check_call(self, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """What a call would refuse is refused here, and not by a worker after the last retry."""
+        if self.signature is None:
+            return
+        try:
+            self.signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise TypeError("%s: the task is %s" % (e, self)) from None
+
+
+def _signature_of(function: Callable[..., Any]) -> Optional[inspect.Signature]:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # some functions of C have none
+        return None
 
 
 def _module_of(function: Callable[..., Any]) -> str:
@@ -143,7 +174,7 @@ def task(function: Any = None, *, name: str = "", serializer: str = "json", **ke
 # ---- arguments and results
 
 
-def pack_call(args: Tuple[Any, ...], kwargs: Mapping[str, Any], serializer: str, needs: List[Job]) -> str:
+def pack_call(args: Tuple[Any, ...], kwargs: Mapping[str, Any], serializer: str, needs: "List[Job[Any]]") -> str:
     """The payload of a call; jobs among its arguments are noted in `needs`."""
     if serializer == "pickle":
         call: Any = [_marked(args, needs), _marked(kwargs, needs)]
@@ -160,7 +191,7 @@ def pack_call(args: Tuple[Any, ...], kwargs: Mapping[str, Any], serializer: str,
     return text
 
 
-def _marked(value: Any, needs: List[Job]) -> Any:
+def _marked(value: Any, needs: "List[Job[Any]]") -> Any:
     if isinstance(value, Job):
         needs.append(value)
         return {_RESULT: value.name}

@@ -19,6 +19,7 @@ import time
 import zipfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from . import _ops as ops
 from . import errors
 from .client import Client
 from .flow import Flow
@@ -121,7 +122,7 @@ class TitanClient:
         """Whether all of them were completed in time. Nothing is polled: the server says when they are over."""
         targets = [self._find(job.id) for job in jobs]
         try:
-            self.client.wait([target for target in targets if target], timeout=timeout)
+            self.client._run(ops.wait([target for target in targets if target], False, timeout))
         except errors.TimedOut:
             return False
         return all(self.get_job_status(job.id) == "COMPLETED" for job in jobs)

@@ -626,6 +626,8 @@ def serve(*tasks: Task[Any, Any], processes: int = 1, threads: int = 4, name: st
     """Serves tasks (all of this process unless some are named) until SIGTERM or SIGINT, and what is under way is over.
     With `processes`, that many workers run side by side, each with `threads`; one that dies is started again."""
     wanted = list(tasks) or list(registry.values())
+    for task in wanted:
+        print("reeve.worker: serves %s" % task, file=sys.stderr, flush=True)
     if processes <= 1:
         worker = Worker(wanted, threads=threads, name=name, **keys)
         if threading.current_thread() is threading.main_thread():
