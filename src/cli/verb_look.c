@@ -422,6 +422,7 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
 static enum err show_source(struct cli *c) {
     struct client_frame f;
     struct wire_source_get m = {slice_str(c->args[0])};
+    if (strchr(c->args[0], '/') != NULL) return cli_refuse(c, ERR_INVALID, "--source takes a flow, not a job");
     enum err e = client_ask(&c->client, WIRE_SOURCE_GET, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_source_got *got = f.message;

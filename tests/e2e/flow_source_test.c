@@ -323,6 +323,8 @@ static void the_command_line_shows_and_runs_again(void **state) {
     says("\"DAY\":\"sun\"");
     in_shell("! run rerun x -p a=b 2>&1");
     says("--param and --wait need --new");
+    in_shell("! run show --source x/a 2>&1");
+    says("--source takes a flow, not a job");
     in_shell("! run rerun --new x y 2>&1");
     says("--new takes one flow");
 }
