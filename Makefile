@@ -99,6 +99,9 @@ docs: deps ## write the documents that come from tables
 	@build/release/flows_doc schema > docs/guides/flows.schema.json
 	@build/release/tools_doc < docs/src/agents.head.md > docs/guides/agents.md
 	@build/release/reeve help --man > docs/man/reeve.1
+	@build/release/flows_doc man > docs/man/reeve-flow.5
+	@build/release/reeve serve --man > docs/man/reeve-serve.8
+	@build/release/reeve worker --man > docs/man/reeve-worker.8
 
 .PHONY: program
 program: deps
@@ -106,9 +109,8 @@ program: deps
 	@cmake --build --preset release --target reeve
 
 .PHONY: up
-up: program ## start a server and a worker here, run a sample flow, say where to go next
-	@build/release/reeve up --detach
-	@build/release/reeve submit examples/etl.yaml --wait
+up: deps ## start a server and a worker here, run a sample flow, say where to go next
+	@tools/up.sh
 
 .PHONY: install
 install: ## put the program, its manual, completions and units below PREFIX (/usr/local); make build first; DESTDIR works

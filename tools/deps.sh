@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(build-essential cmake ninja-build lld libcmocka-dev libjansson-dev libzstd-dev libssl-dev libuv1-dev libyaml-dev
     liblua5.4-dev libsqlite3-dev libarchive-dev libcurl4-openssl-dev tzdata iproute2
-    node-llhttp curl jq redis-tools python3 python3-redis gdb)
+    node-llhttp curl jq redis-tools python3 python3-redis gdb zsh fish)
 # The console is built by node, Debian's or one that is here already.
 has_node() {
     command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null

@@ -1,11 +1,17 @@
 /* flows_doc.c: what flow files may hold, from the tables of src/spec/spec_keys.c.
  *
  *     flows_doc guide < docs/src/flows.head.md     the guide
- *     flows_doc schema                                JSON schema for editors */
+ *     flows_doc schema                                JSON schema for editors
+ *     flows_doc man                                   the manual page reeve-flow(5) */
 #include <stdio.h>
 #include <string.h>
 
+#include "roff.h"
 #include "spec_keys.h"
+
+#ifndef REEVE_VERSION
+#define REEVE_VERSION "0.1.0"
+#endif
 
 static const struct {
     const char *title, *name; /* in the guide; in the schema */
@@ -119,11 +125,46 @@ static void schema(void) {
     printf("\n }}\n");
 }
 
+/* ---- the manual page ---- */
+
+static void man_field(const struct spec_field *f, const char *before) {
+    char tag[80];
+    snprintf(tag, sizeof tag, "%s%s", before, f->key);
+    roff_item(stdout, tag, form_of(f), f->text);
+    if (f->type != SPEC_OBJECT || strcmp(f->key, "approval") == 0) return;
+    char inner[80];
+    snprintf(inner, sizeof inner, "%s.", tag);
+    for (uint32_t i = 0; i < f->sub->count; i++) man_field(&f->sub->fields[i], inner);
+}
+
+static void man(void) {
+    roff_head(stdout, "reeve-flow", 5, REEVE_VERSION, "flow files: jobs and what they need");
+    printf(".SH DESCRIPTION\n");
+    roff_text(stdout,
+              "A flow file is YAML or JSON. It names jobs, what each of them runs, and the jobs that it needs; a job "
+              "starts when all of these have succeeded. `reeve plan FILE` tells what a file would do, `reeve submit "
+              "FILE` runs it.");
+    printf("\n.SH EXAMPLE\n.nf\n.RS\n"
+           "name: etl\nparams:\n  day: {default: monday}\njobs:\n"
+           "  fetch: curl \\-sfo /srv/${params.day}.csv https://example.org/${params.day}.csv\n"
+           "  load:\n    script: load.py\n    needs: fetch\n    retries: 2\n"
+           "    timeout: 10m\n  ship: {gate: {message: Ship it?}, needs: load}\n.RE\n.fi\n");
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        printf(".SH \"KEYS: ");
+        roff_text(stdout, parts[i].title);
+        printf("\"\n");
+        for (uint32_t k = 0; k < parts[i].keys->count; k++) man_field(&parts[i].keys->fields[k], "");
+    }
+    printf(".SH SEE ALSO\n.BR reeve (1)\n");
+}
+
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "schema") == 0)
         schema();
     else if (argc == 2 && strcmp(argv[1], "guide") == 0)
         guide();
+    else if (argc == 2 && strcmp(argv[1], "man") == 0)
+        man();
     else
         return 2;
     return 0;

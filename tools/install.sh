@@ -30,7 +30,7 @@ put_settings() { # FILE PLACE
 }
 
 put 755 "$program" "$prefix/bin/reeve"
-put 644 docs/man/reeve.1 "$prefix/share/man/man1/reeve.1"
+for page in docs/man/*; do put 644 "$page" "$prefix/share/man/man${page##*.}/${page##*/}"; done
 "$program" completion bash | put_text "$prefix/share/bash-completion/completions/reeve"
 "$program" completion zsh | put_text "$zshdir/_reeve"
 "$program" completion fish | put_text "$prefix/share/fish/vendor_completions.d/reeve.fish"

@@ -1,13 +1,16 @@
 // The frame around every page: who is looking, where one can go, whether the server is there.
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { useGet, useStreamState } from "./api/hooks";
 import { logOut, useSession } from "./api/session";
 import type { Schemas, Session } from "./api/client";
 import { LogIn } from "./pages/login";
 import { Link, navigate, usePlace, type Place } from "./router";
-import { Loading } from "./ui/parts";
+import { KeysDialog } from "./ui/keys";
+import { NotifySwitch } from "./ui/notify";
+import { Loading, personText } from "./ui/parts";
+import { SearchDialog } from "./ui/search";
 import { useTheme, type Theme } from "./ui/theme";
 import { Toasts } from "./ui/toast";
 
@@ -80,36 +83,49 @@ function useOpenQuestions(): number {
 
 function Navigation({ place, session }: { place: Place; session: Session }) {
   const waiting = useOpenQuestions();
+  const [open, setOpen] = useState(false); // on a narrow screen, where the list is folded
   const here = place.words[0] ?? "";
-  const list = useRef<HTMLElement>(null);
-  // On a narrow screen the pages lie side by side, and not all are seen.
-  useEffect(() => list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
+  useEffect(() => setOpen(false), [place]);
+  const count = waiting > 0 ? <span class="count">{waiting}</span> : null;
+  const current = pages.find((page) => page.path === here)?.label ?? "Pages";
   return (
-    <nav aria-label="Pages" ref={list}>
-      {pages.map((page) =>
-        page.label === undefined || (page.path === "playground" && !session.playground) ? null : (
-          <Link key={page.path} href={`/${page.path}`} aria-current={here === page.path ? "page" : undefined} title={`g ${page.key}`}>
-            {page.label}
-            {page.path === "approvals" && waiting > 0 ? <span class="count">{waiting}</span> : null}
-          </Link>
-        ),
-      )}
+    <nav aria-label="Pages" class={open ? "open" : undefined}>
+      <button type="button" class="menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span aria-hidden="true">☰</span> {current} {count}
+      </button>
+      <div class="pages">
+        {pages.map((page) =>
+          page.label === undefined || (page.path === "playground" && !session.playground) ? null : (
+            <Link key={page.path} href={`/${page.path}`} aria-current={here === page.path ? "page" : undefined} title={`g ${page.key}`}>
+              {page.label}
+              {page.path === "approvals" ? count : null}
+            </Link>
+          ),
+        )}
+      </div>
     </nav>
   );
 }
 
-/** g and a letter goes to a page, / to the search of this one. */
-function useShortcuts(): void {
+type Shown = "search" | "keys" | undefined;
+
+/** g and a letter goes to a page, / and Ctrl K search, ? tells the keys. */
+function useShortcuts(show: (what: Shown) => void): void {
   useEffect(() => {
     let last = "";
     const pressed = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
+      const isSearch = (event.ctrlKey || event.metaKey) && event.key === "k" && target.closest("dialog") === null;
+      if (isSearch) {
+        show("search");
+        event.preventDefault();
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog")) return;
       const page = last === "g" ? pages.find((entry) => entry.key === event.key) : undefined;
       last = event.key;
       if (page !== undefined) navigate(`/${page.path}`);
-      else if (event.key === "/") {
-        document.querySelector<HTMLInputElement>("main input[type=search]")?.focus();
+      else if (event.key === "/" || event.key === "?") {
+        show(event.key === "/" ? "search" : "keys");
         event.preventDefault();
       }
     };
@@ -118,23 +134,37 @@ function useShortcuts(): void {
   }, []);
 }
 
+const labelled = pages.flatMap((page) => (page.label === undefined ? [] : [{ ...page, label: page.label, key: page.key ?? "" }]));
+
 function Frame({ place, session }: { place: Place; session: Session }) {
-  useShortcuts();
+  const [shown, show] = useState<Shown>();
+  useShortcuts(show);
+  const hide = () => show(undefined);
+  const there = labelled.filter((page) => page.path !== "playground" || session.playground);
   return (
     <div class="frame">
       <a class="skip" href="#main">To the content</a>
       <aside class="side">
         <Link href="/" class="brand">Reeve</Link>
+        <button type="button" class="search-button" onClick={() => show("search")}>
+          Search <kbd>/</kbd>
+        </button>
         <Navigation place={place} session={session} />
         <footer>
           <Connection />
+          <NotifySwitch />
           <ThemeChoice />
-          <span class="who" title={session.roles.join(", ")}>{session.name}</span>
-          <button type="button" class="quiet" onClick={() => void logOut()}>Log out</button>
+          <span class="who" title={`${session.name}: ${session.roles.join(", ")}`}>{personText(session.name)}</span>
+          <span class="footer-row">
+            <button type="button" class="quiet" onClick={() => void logOut()}>Log out</button>
+            <button type="button" class="quiet keys-button" aria-label="Keys" title="Keys" onClick={() => show("keys")}>?</button>
+          </span>
         </footer>
       </aside>
       <main id="main" tabIndex={-1}><CurrentPage place={place} /></main>
       <Toasts />
+      {shown === "search" ? <SearchDialog pages={there.map((page) => ({ kind: "page", text: page.label, href: `/${page.path}` }))} onClose={hide} /> : null}
+      {shown === "keys" ? <KeysDialog pages={there} onClose={hide} /> : null}
     </div>
   );
 }

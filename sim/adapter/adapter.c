@@ -187,6 +187,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:
     case CMD_SCHEDULE_BACKFILL:
+    case CMD_SCHEDULE_RUN:
     case CMD_SCHEDULE_SLOTS:
     case CMD_COUNT: break;
     }

@@ -131,6 +131,15 @@ static enum trace_upstream upstream(uint8_t u) {
     return u == UPSTREAM_RUN ? TU_RUN : TU_FAIL;
 }
 
+static enum trace_trigger trigger(uint8_t t) {
+    static const enum trace_trigger words[] = {[TRIGGER_ALL_SUCCEEDED] = TT_ALL_SUCCEEDED,
+                                               [TRIGGER_NONE_FAILED] = TT_NONE_FAILED,
+                                               [TRIGGER_ONE_SUCCEEDED] = TT_ONE_SUCCEEDED,
+                                               [TRIGGER_ALL_DONE] = TT_ALL_DONE};
+    REQUIRE(t < TRIGGER_COUNT);
+    return words[t];
+}
+
 static enum trace_due due(uint8_t d) {
     if (d == DUE_DEADLINE) return TD_DEADLINE;
     return d == DUE_START_WITHIN ? TD_START_WITHIN : TD_START;
@@ -160,10 +169,14 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->priority = o->priority;
     ret->retries = o->retries;
     ret->free_losses = o->free_losses;
+    if (o->retry_on & RETRY_LOST) ret->retry_on |= TRACE_RETRY_LOST;
+    if (o->retry_on & RETRY_TIMEOUT) ret->retry_on |= TRACE_RETRY_TIMEOUT;
+    if (o->retry_on & RETRY_EXIT) ret->retry_on |= TRACE_RETRY_EXIT;
     ret->backoff_base_ms = o->backoff_base_ms;
     ret->backoff_cap_ms = o->backoff_cap_ms;
     ret->backoff_jitter_ms = o->backoff_jitter_ms;
     ret->on_upstream = upstream(o->on_upstream);
+    ret->trigger = trigger(o->trigger);
     ret->exclusive = o->exclusive;
     ret->delay_from_submit = o->delay_from_submit;
     ret->delay_ms = o->delay_ms;
@@ -281,11 +294,13 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .key_hash = bytes(r->key_hash),
         .key_expires_ms = r->key_expires_ms,
         .more = r->more,
+        .undo_failures = r->compensate_on == COMPENSATE_FAILURE,
         .jobs = jobs(arena, &r->jobs, &r->profiles),
         .job_count = r->jobs.count,
         .schedule = bytes(r->schedule),
         .slot_ms = r->slot_ms,
         .fire = (enum trace_fire)r->fire,
+        .zone = bytes(r->zone),
     };
 }
 
@@ -311,6 +326,7 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
         .catch_up = (enum trace_catch_up)r->catch_up,
         .overlap = (enum trace_overlap)r->overlap,
         .paused = r->paused,
+        .zone = bytes(r->zone),
     };
 }
 
@@ -499,9 +515,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
             .job_count = b->as_REC_ADDED.jobs.count,
         };
         break;
-    case REC_CLOCK:
-        e->as.clock = (struct trace_clock){b->as_REC_CLOCK.from_ms, b->as_REC_CLOCK.by_ms};
-        break;
+    case REC_CLOCK: e->as.clock = (struct trace_clock){b->as_REC_CLOCK.from_ms, b->as_REC_CLOCK.by_ms}; break;
     case REC_CANCELLED:
         e->as.job.flow = b->as_REC_CANCELLED.flow;
         e->as.job.ordinal = b->as_REC_CANCELLED.whole ? TRACE_NO_JOB : b->as_REC_CANCELLED.ordinal;

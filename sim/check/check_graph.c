@@ -2,8 +2,9 @@
  *
  * A necessary condition alone, told from records without knowing the rules of states: a job that does not survive the
  * failure of a parent may begin only when every parent that runs on a worker has a durable good end, and every parent
- * that runs nowhere (barrier, gate) stands itself behind parents of which that is true. A job that survives everything
- * may begin when no parent has only an open attempt. */
+ * that runs nowhere (barrier, gate) stands itself behind parents of which that is true. A job that needs one success
+ * may begin when this is true of one parent. One that minds no skipped parents may begin beside those that never ran. A
+ * job that survives everything may begin when no parent has only an open attempt. */
 #include "check_graph.h"
 
 #include <stdlib.h>
@@ -46,6 +47,41 @@ static bool has_only_an_open_attempt(const struct check_flow *f, const struct ch
     return j->attempt_count == 1 && j->attempts[0].ended_lsn == 0 && j->attempts[0].assigned_lsn < child_lsn;
 }
 
+/* It ran, and not to a good end: then it was not skipped. */
+static bool ran_in_vain(const struct check_history *h, const struct check_flow *f, const struct check_job *j,
+                        uint64_t child_lsn) {
+    if (j->attempt_count == 0 || check_history_was_reset(f, 0, child_lsn)) return false;
+    return !has_ended_well(h, j);
+}
+
+static bool foreign_ended_well(const struct check_history *h, const struct trace_foreign *p) {
+    const struct check_job *parent = check_history_job(h, p->flow, p->ordinal);
+    if (p->seen != TS_WAITING) return p->seen == TS_SUCCEEDED;
+    return parent == NULL || parent->kind != TK_WORK || has_ended_well(h, parent);
+}
+
+static uint32_t obstacle(const struct check_history *h, const struct check_flow *f, uint32_t ordinal, uint64_t lsn,
+                         bool *done);
+
+/* True when the parent stands in the way of a job that needs its success. */
+static bool stands(const struct check_history *h, const struct check_flow *f, uint32_t p, uint64_t lsn, bool *done) {
+    if (f->jobs[p].kind == TK_WORK) return !has_ended_well(h, &f->jobs[p]);
+    if (!done[p] && obstacle(h, f, p, lsn, done) != TRACE_NO_JOB) return true;
+    done[p] = true;
+    return false;
+}
+
+static bool has_one_success(const struct check_history *h, const struct check_flow *f, const struct check_job *j,
+                            uint64_t lsn, bool *done) {
+    for (uint32_t i = 0; i < j->parent_count; i++) {
+        if (!stands(h, f, j->parents[i], lsn, done)) return true;
+    }
+    for (uint32_t i = 0; i < j->foreign_count; i++) {
+        if (foreign_ended_well(h, &j->foreign[i])) return true;
+    }
+    return j->parent_count + j->foreign_count == 0;
+}
+
 /* What stands in the way of a job: the ordinal of a parent in its flow, or TRACE_NO_JOB. `done` marks barriers that
  * were looked at. Ordinals of parents are below the job's own, so the way up is finite. */
 static uint32_t obstacle(const struct check_history *h, const struct check_flow *f, uint32_t ordinal, uint64_t lsn,
@@ -54,15 +90,18 @@ static uint32_t obstacle(const struct check_history *h, const struct check_flow 
     for (uint32_t i = 0; i < j->parent_count; i++) {
         uint32_t p = j->parents[i];
         if (p >= ordinal) return p;
-        const struct check_job *parent = &f->jobs[p];
-        if (j->on_upstream == TU_RUN) {
-            if (has_only_an_open_attempt(f, parent, lsn)) return p;
-        } else if (parent->kind == TK_WORK) {
-            if (!has_ended_well(h, parent)) return p;
-        } else if (!done[p]) {
-            uint32_t above = obstacle(h, f, p, lsn, done);
-            if (above != TRACE_NO_JOB) return above;
-            done[p] = true;
+        switch (j->trigger) {
+        case TT_ALL_SUCCEEDED:
+            if (stands(h, f, p, lsn, done)) return p;
+            break;
+        case TT_NONE_FAILED:
+            if (ran_in_vain(h, f, &f->jobs[p], lsn)) return p;
+            break;
+        case TT_ALL_DONE:
+            if (has_only_an_open_attempt(f, &f->jobs[p], lsn)) return p;
+            break;
+        case TT_ONE_SUCCEEDED: return has_one_success(h, f, j, lsn, done) ? TRACE_NO_JOB : p;
+        case TT_COUNT: return p;
         }
     }
     return TRACE_NO_JOB;
@@ -70,12 +109,11 @@ static uint32_t obstacle(const struct check_history *h, const struct check_flow 
 
 /* Foreign parents count by what was seen; those that were open then, by their records. */
 static bool foreign_obstacle(const struct check_history *h, const struct check_job *j) {
-    for (uint32_t i = 0; i < j->foreign_count && j->on_upstream != TU_RUN; i++) {
+    for (uint32_t i = 0; i < j->foreign_count; i++) {
         const struct trace_foreign *p = &j->foreign[i];
-        const struct check_job *parent = check_history_job(h, p->flow, p->ordinal);
-        if (p->seen == TS_SUCCEEDED) continue;
-        if (p->seen != TS_WAITING) return true;
-        if (parent != NULL && parent->kind == TK_WORK && !has_ended_well(h, parent)) return true;
+        bool may_skip = j->trigger == TT_NONE_FAILED && (p->seen == TS_SKIPPED || p->seen == TS_WAITING);
+        if (j->trigger == TT_ALL_DONE || j->trigger == TT_ONE_SUCCEEDED || may_skip) continue;
+        if (!foreign_ended_well(h, p)) return true;
     }
     return false;
 }
@@ -86,7 +124,7 @@ bool check_graph_entry(void *notes, const struct check_history *h, const struct 
     const struct trace_process *r = &e->as.process;
     const struct check_flow *f = check_history_flow(h, r->flow);
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
-    if (f == NULL || j == NULL) return true; /* the checker of attempts objects */
+    if (f == NULL || j == NULL) return true;                                   /* the checker of attempts objects */
     uint32_t ordinal = j->child_of != TRACE_NO_JOB ? j->child_of : r->ordinal; /* a child waits for the same */
     bool *done = calloc((size_t)f->job_count + 1, sizeof *done);
     REQUIRE(done != NULL);

@@ -115,7 +115,7 @@ static void fill_job(struct check_job *j, const struct trace_job *spec, uint64_t
         .has_undo = spec->undo != NULL,
         .undoes = undoes,
         .kind = spec->kind,
-        .on_upstream = spec->on_upstream,
+        .trigger = spec->on_upstream == TU_RUN ? TT_ALL_DONE : spec->trigger,
         .retries = spec->retries,
         .free_losses = spec->free_losses,
         .gates = spec->gates,

@@ -37,7 +37,7 @@ struct check_job {
     bool has_undo;
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     enum trace_job_kind kind;
-    enum trace_upstream on_upstream;
+    enum trace_trigger trigger;
     uint32_t retries, free_losses;
     uint32_t gates; /* TRACE_GATE_BITs */
     bool exclusive;

@@ -12,7 +12,7 @@ struct wish { /* what a service was meant to do from this record on */
 };
 
 struct service_word { /* about the health of an attempt: said by a worker, or recorded */
-    uint64_t lsn; /* recorded; 0 = said */
+    uint64_t lsn;     /* recorded; 0 = said */
     uint64_t flow;
     uint32_t attempt;
     bool healthy;
@@ -123,7 +123,7 @@ static bool began(const struct service_notes *n, const struct check_history *h, 
                   char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
     const struct check_job *j = check_history_job(h, r->flow, r->ordinal);
-    for (uint32_t i = 0; j != NULL && j->on_upstream != TU_RUN && i < j->parent_count; i++) {
+    for (uint32_t i = 0; j != NULL && j->trigger == TT_ALL_SUCCEEDED && i < j->parent_count; i++) {
         uint32_t parent = j->parents[i];
         if (f->jobs[parent].kind != TK_SERVICE || was_healthy(n, h, r->flow, parent, h->durable_lsn)) continue;
         return check_object(text, "job %llu/%u began before what job %u deployed was healthy",

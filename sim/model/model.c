@@ -83,7 +83,9 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
     if (!has_room(m, r->tenant, r)) return model_object(text, "submitted though its tenant has too much queued");
     if (r->schedule.len && !model_schedule_may_fire(m, r, text)) return false;
     if (r->schedule.len) model_schedule_fired(m, r);
-    take_jobs(m, model_flow_push(m, r->flow, e->principal, r->tenant), r);
+    struct model_flow *f = model_flow_push(m, r->flow, e->principal, r->tenant);
+    f->undo_failures = r->undo_failures;
+    take_jobs(m, f, r);
     return true;
 }
 
@@ -123,23 +125,11 @@ static bool flow_cancelled(struct model *m, struct model_flow *f, char *text) {
     return true;
 }
 
-static void reset_bad_children(struct model *m, struct model_flow *f, const bool *marks) {
-    for (uint32_t k = 0; k < f->job_count; k++) {
-        for (uint32_t i = 0; marks[k] && i < f->jobs[k].child_count; i++) {
-            struct model_job *child = &f->jobs[k].children[i];
-            if (trace_is_terminal(child->state) && child->state != TS_SUCCEEDED) model_job_reset(child, m->time_ms);
-        }
-    }
-}
-
 /* Its foreach job comes back with it, and those that this one dragged down; not the other bad children. */
 static bool child_retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
     struct model_job *whole = &f->jobs[j->child_of];
     bool over = trace_is_terminal(whole->state);
     if (over && whole->cause != TC_CHILDREN) return model_object(text, "retry of a child whose foreach job is over");
-    bool *marks = calloc(f->job_count, sizeof *marks);
-    REQUIRE(marks != NULL);
-    for (uint32_t k = 0; over && k < f->job_count; k++) marks[k] = k == j->child_of || f->jobs[k].root == j->child_of;
     f->cancelled = false;
     model_job_reset(j, m->time_ms);
     for (uint32_t i = 0; over && i < whole->child_count; i++) {
@@ -147,9 +137,8 @@ static bool child_retried(struct model *m, struct model_flow *f, struct model_jo
         bool called_off = trace_is_terminal(other->state) && other->root == j->child_of;
         if (called_off) model_job_reset(other, m->time_ms);
     }
-    model_rules_reset(m, f, marks);
+    if (over) model_rules_retry(m, f, j->child_of, false);
     model_rules_go_on(m, f, whole);
-    free(marks);
     return true;
 }
 
@@ -158,14 +147,7 @@ static bool retried(struct model *m, struct model_flow *f, struct model_job *j, 
     if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
         return model_object(text, "retry of a job whose flow unwinds or did");
     if (j->child_of != TRACE_NO_JOB) return child_retried(m, f, j, text);
-    uint32_t ordinal = (uint32_t)(j - f->jobs);
-    bool *marks = calloc(f->job_count, sizeof *marks);
-    REQUIRE(marks != NULL);
-    for (uint32_t k = 0; k < f->job_count; k++) marks[k] = k == ordinal || f->jobs[k].root == ordinal;
-    f->cancelled = false; /* what is tried again is no longer called off */
-    reset_bad_children(m, f, marks);
-    model_rules_reset(m, f, marks);
-    free(marks);
+    model_rules_retry(m, f, (uint32_t)(j - f->jobs), true);
     return true;
 }
 
@@ -174,13 +156,7 @@ static bool rerun(struct model *m, struct model_flow *f, char *text) {
         return model_object(text, "rerun of flow %llu, which is not over", (unsigned long long)f->id);
     if (f->unwinding != TZ_NONE)
         return model_object(text, "rerun of flow %llu, which unwound", (unsigned long long)f->id);
-    bool *marks = calloc(f->job_count + 1, sizeof *marks);
-    REQUIRE(marks != NULL);
-    for (uint32_t k = 0; k < f->job_count; k++) marks[k] = f->jobs[k].state != TS_SUCCEEDED;
-    f->cancelled = false;
-    reset_bad_children(m, f, marks);
-    model_rules_reset(m, f, marks);
-    free(marks);
+    model_rules_rerun(m, f);
     return true;
 }
 
@@ -267,10 +243,17 @@ static int64_t later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+static bool may_try_again(const struct trace_job *spec, enum trace_cause cause) {
+    if (spec->retry_on == 0) return true;
+    if (cause == TC_LOST) return spec->retry_on & TRACE_RETRY_LOST;
+    if (cause == TC_RUN_TIMEOUT) return spec->retry_on & TRACE_RETRY_TIMEOUT;
+    return cause != TC_EXIT || (spec->retry_on & TRACE_RETRY_EXIT);
+}
+
 static void attempt_failed(struct model *m, struct model_flow *f, struct model_job *j, const struct trace_attempt *r,
                            bool fatal, enum trace_state state, enum trace_cause cause) {
     j->used++;
-    if (fatal || j->used > j->spec.retries) {
+    if (fatal || j->used > j->spec.retries || !may_try_again(&j->spec, cause)) {
         model_rules_end(m, f, j, state, cause);
         if (fatal) model_saga_fatal(m, f);
         return;
@@ -372,7 +355,8 @@ static void end_unstopped(struct model *m, struct model_flow *f, struct model_jo
     case TO_EXIT: attempt_failed(m, f, j, r, fatal, TS_FAILED, TC_EXIT); return;
     case TO_LOST:
     case TO_STOPPED:
-        if (!fatal && r->attempt <= j->spec.free_losses) { /* not its fault: it goes on where it was */
+        if (!fatal && r->attempt <= j->spec.free_losses &&
+            may_try_again(&j->spec, TC_LOST)) { /* not its fault: it goes on where it was */
             j->waits_for_time = true;
             model_rules_move(m, j, TS_WAITING);
             model_rules_time_passed(m, f, j);

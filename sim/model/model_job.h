@@ -87,6 +87,8 @@ struct model_flow {
     struct model_job *jobs;
     uint32_t job_count;
     enum trace_unwinding unwinding;
+    bool undo_failures;    /* every failure starts its compensations … */
+    bool has_failure_news; /* … since the last look: a job failed or timed out, or a compensation was entered */
     uint32_t *entered; /* ordinals in the order of their success */
     uint32_t entered_count;
 };

@@ -14,6 +14,7 @@
 struct model_ended { /* by numbers, since nothing here may hold a pointer across a growing array */
     uint64_t flow;
     uint32_t ordinal;
+    bool late; /* it had succeeded before */
 };
 
 struct wave {
@@ -21,10 +22,17 @@ struct wave {
     uint32_t count;
 };
 
-static void wave_push(struct wave *w, uint64_t flow, uint32_t ordinal) {
+static void wave_push(struct wave *w, uint64_t flow, uint32_t ordinal, bool late) {
     w->at = realloc(w->at, (w->count + 1) * sizeof *w->at);
     REQUIRE(w->at != NULL);
-    w->at[w->count++] = (struct model_ended){flow, ordinal};
+    w->at[w->count++] = (struct model_ended){flow, ordinal, late};
+}
+
+static bool wave_has(const struct wave *w, uint64_t flow, uint32_t ordinal) {
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->at[i].flow == flow && w->at[i].ordinal == ordinal) return true;
+    }
+    return false;
 }
 
 /* The oldest of the flow whose turn it is, else the oldest of all. */
@@ -53,7 +61,8 @@ static void call_children_off(struct model *m, struct model_flow *f, struct mode
 static void end(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state state,
                 enum trace_cause cause, uint32_t root, struct wave *w) {
     REQUIRE(trace_is_terminal(state));
-    REQUIRE(!trace_is_terminal(j->state) || state == TS_QUARANTINED);
+    bool late = trace_is_terminal(j->state);
+    REQUIRE(!late || state == TS_QUARANTINED);
     model_rules_move(m, j, state);
     j->cause = cause;
     j->root = root;
@@ -65,7 +74,8 @@ static void end(struct model *m, struct model_flow *f, struct model_job *j, enum
         child_ended(m, f, &f->jobs[j->child_of], state != TS_SUCCEEDED, w);
         return;
     }
-    wave_push(w, f->id, ordinal_of(f, j));
+    wave_push(w, f->id, ordinal_of(f, j), late);
+    if (state == TS_FAILED || state == TS_TIMED_OUT) f->has_failure_news = true;
     j->is_open = false;
     if (state == TS_SUCCEEDED || j->children == NULL) return;
     if (j->called_off == TC_NONE) j->called_off = cause == TC_REQUEST || cause == TC_SAGA ? cause : TC_UPSTREAM;
@@ -191,8 +201,7 @@ void model_rules_ask(struct model_job *j, enum trace_gate gate) {
 
 static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     j->waits_for_time = false;
-    static const enum trace_gate order[] = {TG_CONDITION, TG_EXPANSION, TG_RENDER,
-                                            TG_POLICY,    TG_APPROVAL,  TG_EXTERNAL};
+    static const enum trace_gate order[] = {TG_CONDITION, TG_EXPANSION, TG_RENDER, TG_POLICY, TG_APPROVAL, TG_EXTERNAL};
     if (model_job_has_lapsed(m, j)) {
         j->gates_passed &= ~(TRACE_GATE_BIT(TG_POLICY) | TRACE_GATE_BIT(TG_APPROVAL));
         j->gates_asked = model_job_gates(&j->spec);
@@ -234,13 +243,19 @@ static void go_on_to_time(struct model *m, struct model_flow *f, struct model_jo
 
 enum model_edge { EDGE_OPEN, EDGE_SATISFIED, EDGE_FATAL };
 
+static enum trace_trigger trigger_of(const struct trace_job *spec) {
+    return spec->on_upstream == TU_RUN ? TT_ALL_DONE : spec->trigger;
+}
+
 /* What a parent in this state does to a job, and the state the job ends in when it does not survive. */
-static enum model_edge edge_of(enum trace_state parent, enum trace_upstream rule, enum trace_state *ret_end) {
+static enum model_edge edge_of(enum trace_state parent, const struct trace_job *spec, enum trace_state *ret_end) {
+    enum trace_trigger trigger = trigger_of(spec);
     if (!trace_is_terminal(parent)) return EDGE_OPEN;
-    if (parent == TS_SUCCEEDED || rule == TU_RUN) return EDGE_SATISFIED;
+    if (parent == TS_SUCCEEDED || trigger == TT_ALL_DONE) return EDGE_SATISFIED;
+    if (parent == TS_SKIPPED && trigger == TT_NONE_FAILED) return EDGE_SATISFIED;
     if (parent == TS_CANCELLED) {
         *ret_end = TS_CANCELLED;
-    } else if (rule == TU_SKIP || parent == TS_SKIPPED) {
+    } else if (spec->on_upstream == TU_SKIP || parent == TS_SKIPPED) {
         *ret_end = TS_SKIPPED;
     } else {
         *ret_end = TS_FAILED;
@@ -259,40 +274,61 @@ uint32_t model_rules_parents_open(const struct model_flow *f, const struct model
     return open;
 }
 
+static bool needs_one(const struct model_job *j) {
+    return trigger_of(&j->spec) == TT_ONE_SUCCEEDED;
+}
+
 static uint32_t root_of(const struct model_flow *f, uint32_t parent) {
-    return f->jobs[parent].root != TRACE_NO_JOB ? f->jobs[parent].root : parent;
+    const struct model_job *j = &f->jobs[parent];
+    return j->root != TRACE_NO_JOB && !needs_one(j) ? j->root : parent;
 }
 
 static bool all_satisfied(const struct model_flow *f, const struct model_job *j) {
     enum trace_state unused;
     for (uint32_t i = 0; i < j->spec.parent_count; i++) {
         enum trace_state s = f->jobs[j->spec.parents[i]].state;
-        if (edge_of(s, j->spec.on_upstream, &unused) != EDGE_SATISFIED) return false;
+        if (edge_of(s, &j->spec, &unused) != EDGE_SATISFIED) return false;
     }
     for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
         enum trace_state s = j->foreign[i].seen;
-        if (edge_of(s, j->spec.on_upstream, &unused) != EDGE_SATISFIED) return false;
+        if (edge_of(s, &j->spec, &unused) != EDGE_SATISFIED) return false;
     }
     return true;
 }
 
+static bool one_satisfied(const struct model_flow *f, const struct model_job *j) {
+    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+        if (f->jobs[j->spec.parents[i]].state == TS_SUCCEEDED) return true;
+    }
+    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
+        if (j->foreign[i].seen == TS_SUCCEEDED) return true;
+    }
+    return j->spec.parent_count + j->spec.foreign_count == 0;
+}
+
 static void unlock(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     if (j->state != TS_WAITING || j->past_parents) return;
-    if (all_satisfied(f, j)) go_on_to_time(m, f, j, w);
+    if (needs_one(j) ? one_satisfied(f, j) : all_satisfied(f, j)) go_on_to_time(m, f, j, w);
+}
+
+/* True when nothing has become of the job yet that the first parent that ended badly could end. */
+static bool may_still_begin(const struct model_flow *f, const struct model_job *j) {
+    return needs_one(j) && (model_rules_parents_open(f, j) > 0 || one_satisfied(f, j));
 }
 
 /* A job without a past: the first parent that ended badly decides, those of its own flow first. */
 static void judge(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     enum trace_state bad;
-    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+    bool goes_on = may_still_begin(f, j);
+    for (uint32_t i = 0; i < j->spec.parent_count && !goes_on; i++) {
         uint32_t parent = j->spec.parents[i];
         REQUIRE(parent < ordinal_of(f, j));
-        if (edge_of(f->jobs[parent].state, j->spec.on_upstream, &bad) != EDGE_FATAL) continue;
+        if (edge_of(f->jobs[parent].state, &j->spec, &bad) != EDGE_FATAL) continue;
         end(m, f, j, bad, TC_UPSTREAM, root_of(f, parent), w);
         return;
     }
-    for (uint32_t i = 0; i < j->spec.foreign_count; i++) {
-        if (edge_of(j->foreign[i].seen, j->spec.on_upstream, &bad) != EDGE_FATAL) continue;
+    for (uint32_t i = 0; i < j->spec.foreign_count && !goes_on; i++) {
+        if (edge_of(j->foreign[i].seen, &j->spec, &bad) != EDGE_FATAL) continue;
         end(m, f, j, bad, TC_UPSTREAM, TRACE_NO_JOB, w);
         return;
     }
@@ -321,14 +357,27 @@ static bool learns_foreign_end(struct model_job *j, uint64_t flow, uint32_t ordi
     return learnt;
 }
 
-static void reach(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state parent, uint32_t root,
-                  struct wave *w) {
+/* A parent that has not ended, or whose end is still under way to the job. */
+static bool has_more_to_hear(const struct model_flow *f, const struct model_job *j, const struct wave *w) {
+    for (uint32_t i = 0; i < j->spec.parent_count; i++) {
+        if (wave_has(w, f->id, j->spec.parents[i])) return true;
+    }
+    return model_rules_parents_open(f, j) > 0;
+}
+
+static void reach(struct model *m, struct model_flow *f, struct model_job *j, enum trace_state parent, bool late,
+                  uint32_t root, struct wave *w) {
     enum trace_state bad;
     if (!model_job_is_unstarted(j)) return;
-    switch (edge_of(parent, j->spec.on_upstream, &bad)) {
-    case EDGE_OPEN: return;
-    case EDGE_SATISFIED: unlock(m, f, j, w); return;
-    case EDGE_FATAL: end(m, f, j, bad, TC_UPSTREAM, root, w); return;
+    enum model_edge edge = edge_of(parent, &j->spec, &bad);
+    if (needs_one(j) && edge == EDGE_FATAL && late) {
+        if (!one_satisfied(f, j)) end(m, f, j, bad, TC_UPSTREAM, root, w);
+    } else if (needs_one(j) && edge == EDGE_FATAL) {
+        if (j->state == TS_WAITING && !j->past_parents && !has_more_to_hear(f, j, w)) judge(m, f, j, w);
+    } else if (edge == EDGE_FATAL) {
+        end(m, f, j, bad, TC_UPSTREAM, root, w);
+    } else if (edge == EDGE_SATISFIED) {
+        unlock(m, f, j, w);
     }
 }
 
@@ -340,13 +389,13 @@ static void travel(struct model *m, struct wave *w) {
         enum trace_state state = own->jobs[from.ordinal].state;
         for (uint32_t k = 0; k < own->job_count; k++) {
             if (names_own_parent(&own->jobs[k], from.ordinal))
-                reach(m, own, &own->jobs[k], state, root_of(own, from.ordinal), w);
+                reach(m, own, &own->jobs[k], state, from.late, root_of(own, from.ordinal), w);
         }
         for (uint32_t n = 0; n < m->flow_count; n++) {
             struct model_flow *f = &m->flows[n];
             for (uint32_t k = 0; f != own && !f->forgotten && k < f->job_count; k++) {
                 if (learns_foreign_end(&f->jobs[k], from.flow, from.ordinal, state))
-                    reach(m, f, &f->jobs[k], state, TRACE_NO_JOB, w);
+                    reach(m, f, &f->jobs[k], state, false, TRACE_NO_JOB, w);
             }
         }
     }
@@ -362,13 +411,48 @@ void model_rules_judge_new(struct model *m, struct model_flow *f, uint32_t first
     travel(m, &w);
 }
 
-void model_rules_reset(struct model *m, struct model_flow *f, const bool *marks) {
-    struct wave w = {0};
-    for (uint32_t k = 0; k < f->job_count; k++) {
-        if (marks[k]) model_job_reset(&f->jobs[k], m->time_ms);
+static bool ended_badly_for(const struct model_job *j) {
+    return trace_is_terminal(j->state) && j->state != TS_SUCCEEDED;
+}
+
+/* Parents stand before their children, so what became of them is known. */
+static bool comes_back(const struct model_flow *f, const struct model_job *j, uint32_t retried) {
+    if (!ended_badly_for(j) || j->cause != TC_UPSTREAM) return false;
+    if (j->root == retried) return true;
+    if (needs_one(j)) return may_still_begin(f, j);
+    if (j->root == TRACE_NO_JOB) return false;
+    const struct model_job *root = &f->jobs[j->root];
+    return needs_one(root) && !ended_badly_for(root);
+}
+
+static void reset(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
+    for (uint32_t i = 0; i < j->child_count; i++) {
+        if (ended_badly_for(&j->children[i])) model_job_reset(&j->children[i], m->time_ms);
     }
+    model_job_reset(j, m->time_ms);
+    judge(m, f, j, w);
+}
+
+void model_rules_retry(struct model *m, struct model_flow *f, uint32_t ordinal, bool with_children) {
+    struct wave w = {0};
+    f->cancelled = false; /* what is tried again is no longer called off */
     for (uint32_t k = 0; k < f->job_count; k++) {
-        if (marks[k]) judge(m, f, &f->jobs[k], &w);
+        struct model_job *j = &f->jobs[k];
+        if (k == ordinal && !with_children) {
+            model_job_reset(j, m->time_ms);
+            judge(m, f, j, &w);
+        } else if (k == ordinal || comes_back(f, j, ordinal)) {
+            reset(m, f, j, &w);
+        }
+    }
+    travel(m, &w);
+}
+
+void model_rules_rerun(struct model *m, struct model_flow *f) {
+    struct wave w = {0};
+    f->cancelled = false;
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        if (f->jobs[k].state != TS_SUCCEEDED) reset(m, f, &f->jobs[k], &w);
     }
     travel(m, &w);
 }

@@ -7,8 +7,11 @@
 
 /* Judges jobs `first` up to the last of a flow, in order of ordinals, each by its parents: for new jobs. */
 void model_rules_judge_new(struct model *m, struct model_flow *f, uint32_t first);
-/* Resets every job whose mark is set, then judges them in order of ordinals. `marks` has one per job of the flow. */
-void model_rules_reset(struct model *m, struct model_flow *f, const bool *marks);
+/* Begins a job anew and what it dragged down, in order of ordinals. `with_children`: of a foreach job, its bad children
+ * too. */
+void model_rules_retry(struct model *m, struct model_flow *f, uint32_t ordinal, bool with_children);
+/* Begins everything anew that did not succeed. */
+void model_rules_rerun(struct model *m, struct model_flow *f);
 
 /* The job's time has come; its question is answered with yes. */
 void model_rules_time_passed(struct model *m, struct model_flow *f, struct model_job *j);

@@ -10,6 +10,7 @@
 void model_saga_entered(struct model_flow *f, uint32_t ordinal) {
     if (f->jobs[ordinal].spec.undo == NULL || f->jobs[ordinal].entered) return;
     f->jobs[ordinal].entered = true;
+    f->has_failure_news = true;
     f->entered = realloc(f->entered, (f->entered_count + 1) * sizeof *f->entered);
     REQUIRE(f->entered != NULL);
     f->entered[f->entered_count++] = ordinal;
@@ -31,6 +32,26 @@ void model_saga_fatal(struct model *m, struct model_flow *f) {
     f->unwinding = TZ_STOPPING;
     f->more = false;
     model_rules_cancel_flow(m, f, TC_SAGA);
+}
+
+static bool has_failed(const struct model_flow *f) {
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        if (f->jobs[k].state == TS_FAILED || f->jobs[k].state == TS_TIMED_OUT) return true;
+    }
+    return false;
+}
+
+/* What is called off in one flow may fail jobs of another, which then looks again. */
+static void look_for_failures(struct model *m) {
+    for (uint32_t n = 0; n < m->flow_count; n++) {
+        struct model_flow *f = &m->flows[n];
+        if (!f->has_failure_news) continue;
+        f->has_failure_news = false;
+        if (!f->undo_failures || f->forgotten || !has_failed(f)) continue;
+        model_saga_fatal(m, f);
+        look_for_failures(m);
+        return;
+    }
 }
 
 static bool is_undone(const struct model_flow *f, uint32_t ordinal) {
@@ -78,6 +99,7 @@ static void next(struct model *m, struct model_flow *f) {
 }
 
 void model_saga_go_on(struct model *m) {
+    look_for_failures(m);
     for (uint32_t n = 0; n < m->flow_count; n++) {
         struct model_flow *f = &m->flows[n];
         bool under_way = f->unwinding == TZ_STOPPING || f->unwinding == TZ_COMPENSATING;

@@ -46,6 +46,7 @@ static struct model_schedule *find(const struct model *m, struct trace_bytes ten
 static void drop_names(struct model_schedule *s) {
     free((void *)(uintptr_t)s->set.tenant.at);
     free((void *)(uintptr_t)s->set.name.at);
+    free((void *)(uintptr_t)s->set.zone.at);
 }
 
 static void drop(struct model *m, struct model_schedule *s) {
@@ -102,6 +103,7 @@ static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     s->set = *r;
     s->set.tenant = copy(r->tenant);
     s->set.name = copy(r->name);
+    s->set.zone = copy(r->zone);
     s->paused = r->paused;
     if (r->after_ms > s->after_ms) s->after_ms = r->after_ms;
     return true;
@@ -236,10 +238,15 @@ bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, 
     const struct model_schedule *s = find(m, r->tenant, r->schedule);
     bool sure = false;
     if (s == NULL) return model_object(text, "fired by a schedule that is not there");
-    if (s->paused) return model_object(text, "fired by a paused schedule");
+    if (!same(r->zone, s->set.zone)) return model_object(text, "fired in another zone than its schedule's");
+    if (s->paused && r->fire != TFIRE_ASKED) return model_object(text, "fired by a paused schedule");
     if (is_running(m, s, &sure))
         return model_object(text, "slot %lld fired while flow %llu is running", (long long)r->slot_ms,
                             (unsigned long long)s->flow);
+    if (r->fire == TFIRE_ASKED) {
+        if (r->slot_ms > m->time_ms) return model_object(text, "a run for a slot that is to come");
+        return true;
+    }
     if (r->fire != TFIRE_SLOT) {
         if (s->waiting_count == 0 || s->waiting[0].slot_ms != r->slot_ms)
             return model_object(text, "slot %lld fired, it did not wait", (long long)r->slot_ms);
@@ -259,7 +266,7 @@ void model_schedule_fired(struct model *m, const struct trace_jobs *r) {
     REQUIRE(s != NULL);
     if (r->fire == TFIRE_SLOT)
         s->after_ms = r->slot_ms;
-    else
+    else if (r->fire != TFIRE_ASKED)
         take_at(s, 0);
     s->flow = r->flow;
     s->fired++;

@@ -305,9 +305,8 @@ static void stop(struct model *m, uint64_t flow) {
 static void let_go(struct model *m, uint64_t flow) {
     struct model_flow *f = model_flow_find(m, flow);
     struct model_job *j = &f->jobs[0];
-    bool mark = true;
     if (trace_is_terminal(j->state)) {
-        model_rules_reset(m, f, &mark);
+        model_rules_retry(m, f, 0, false);
     } else if (j->behind) {
         j->behind = false;
         model_rules_judge_new(m, f, 0);

@@ -77,6 +77,13 @@ enum trace_job_kind { /* only what the rules tell apart */
 
 enum trace_upstream { TU_FAIL, TU_SKIP, TU_RUN, TU_COUNT };
 
+/* TU_RUN is the older word for TT_ALL_DONE. */
+enum trace_trigger { TT_ALL_SUCCEEDED, TT_NONE_FAILED, TT_ONE_SUCCEEDED, TT_ALL_DONE, TT_COUNT };
+
+#define TRACE_RETRY_LOST 1u
+#define TRACE_RETRY_TIMEOUT 2u
+#define TRACE_RETRY_EXIT 4u
+
 enum trace_gate {
     TG_CONDITION,
     TG_RENDER,
@@ -111,7 +118,7 @@ enum trace_verdict {
 enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
 enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
 enum trace_slot_end { TSLOT_MISSED, TSLOT_OVERLAP, TSLOT_FULL, TSLOT_QUEUED, TSLOT_REPLACES, TSLOT_COUNT };
-enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_COUNT };
+enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_ASKED, TFIRE_COUNT };
 
 #define TRACE_NO_JOB UINT32_MAX
 
@@ -138,8 +145,10 @@ struct trace_job {
     uint32_t priority;
     uint32_t retries;
     uint32_t free_losses; /* attempts up to this number cost none of them when they are lost */
+    uint32_t retry_on;    /* TRACE_RETRY_ bits of the ends that are tried again; 0 = all */
     uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
     enum trace_upstream on_upstream;
+    enum trace_trigger trigger;
     bool exclusive;
     bool delay_from_submit;
     int64_t delay_ms;
@@ -261,11 +270,13 @@ struct trace_jobs {
     struct trace_bytes key_hash; /* of the submitted body */
     int64_t key_expires_ms;
     bool more;
+    bool undo_failures; /* every failure starts the compensations */
     const struct trace_job *jobs; /* ordinals go on where the flow's jobs end */
     uint32_t job_count;
     struct trace_bytes schedule;  /* that made it; len 0 = a client did */
     int64_t slot_ms;
     enum trace_fire fire;
+    struct trace_bytes zone; /* of the slot */
 };
 
 /* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
@@ -277,6 +288,7 @@ struct trace_schedule {
     enum trace_catch_up catch_up;
     enum trace_overlap overlap;
     bool paused;
+    struct trace_bytes zone;
     int64_t late_ms;      /* later than this is missed */
     uint32_t catch_up_max, waiting_max;
 };

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "moment.h"
 #include "panic.h"
 #include "record.h"
 #include "wire.h"
@@ -45,6 +46,7 @@ bool simwire_says(const struct msg *m) {
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:
     case CMD_SCHEDULE_BACKFILL:
+    case CMD_SCHEDULE_RUN:
     case CMD_READ: return true;
     case CMD_FORGET:
     case CMD_ATTACH:
@@ -157,7 +159,11 @@ static void jobs_of(struct arena *a, const struct cmd_jobs *jobs, struct wire_jo
 
 static void put_submit(struct arena *a, const struct cmd_submit *c, uint32_t request, struct buf *out) {
     struct wire_flow *flow = ARENA_NEW(a, struct wire_flow);
-    *flow = (struct wire_flow){.name = c->name, .key = c->key, .key_ms = c->key_ms, .trace = c->trace};
+    *flow = (struct wire_flow){.name = c->name,
+                               .key = c->key,
+                               .key_ms = c->key_ms,
+                               .trace = c->trace,
+                               .compensate_on = (uint8_t)c->compensate_on};
     jobs_of(a, &c->jobs, &flow->part);
     struct wire_submit m = {{flow, 1}};
     wire_put(out, WIRE_SUBMIT, 0, request, &m);
@@ -200,6 +206,13 @@ static void put_schedule_change(const struct command *cmd, uint32_t request, str
         m.until_ms = c->slots[1];
     }
     wire_put(out, WIRE_SCHEDULE_CHANGE, 0, request, &m);
+}
+
+static void put_schedule_run(struct arena *a, const struct cmd_schedule_name *c, uint32_t request, struct buf *out) {
+    char *slot = arena_alloc(a, MOMENT_TEXT_BYTES);
+    moment_text(zone_utc, c->slots[0] / 1000, slot);
+    struct wire_schedule_run m = {.name = c->name, .slot = slice_str(slot)};
+    wire_put(out, WIRE_SCHEDULE_RUN, 0, request, &m);
 }
 
 /* ---- people ---- */
@@ -372,6 +385,7 @@ void simwire_put(struct world *w, const struct msg *m, uint32_t request, struct 
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:
     case CMD_SCHEDULE_BACKFILL: put_schedule_change(cmd, request, out); break;
+    case CMD_SCHEDULE_RUN: put_schedule_run(&arena, &cmd->as.schedule_name, request, out); break;
     default: put_admin(&arena, cmd, request, out); break;
     }
     ENSURE(!out->full);

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "osdigest.h"
 #include "panic.h"
+#include "simzones.h"
 #include "world.h"
 
 #define RESTART_US_MIN 1000
@@ -333,6 +334,7 @@ void serverhost_start(struct serverhost *h) {
                                  .clock = &h->clock,
                                  .hasher = osdigest(),
                                  .net = &h->tap,
+                                 .zones = simzones(),
                                  .log = log_line,
                                  .log_ctx = h,
                                  .observer = &h->guest};

@@ -104,6 +104,12 @@ static void draw_memos(struct sim_plan *p) {
     p->limits.memo_tenant_max = rng_chance(&r, PERCENT(50)) ? rng_range(&r, 0, 5) : 100;
 }
 
+static void draw_triggers(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0x74716765u);
+    p->triggers = maybe(&r, 40, 10, 80);
+}
+
 /* The others: three of four seeds stay what they were before anybody meant harm. */
 static void draw_hostile(struct sim_plan *p) {
     struct rng r;
@@ -138,6 +144,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     rng_init(&r, seed ^ 0xf0e);
     p->foreach = maybe(&r, 60, 5, 60);
     draw_schedules(p);
+    draw_triggers(p);
     draw_memos(p);
     draw_hostile(p);
     draw_journal(p);

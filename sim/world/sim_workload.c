@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "panic.h"
 #include "simproc.h"
+#include "simzones.h"
 #include "wire_run.h"
 #include "world.h"
 
@@ -191,6 +192,16 @@ void workload_limit(struct rng *r, struct cmd_limit *c) {
     if (c->kind == LIMIT_RATE) c->name = workload_rates[rng_below(r, WORKLOAD_RATES)];
 }
 
+/* When a job starts, and what is tried again. From a stream of its own, like keys. */
+static void draw_trigger(struct world *w, const struct rng *r, struct options *o) {
+    struct rng from = *r;
+    struct rng own = rng_fork(&from, 130);
+    if (!rng_chance(&own, PERCENT(w->plan.triggers))) return;
+    if (rng_below(&own, 2)) o->retry_on = (uint8_t)rng_below(&own, RETRY_ALL + 1);
+    o->trigger = (uint8_t)rng_below(&own, TRIGGER_COUNT);
+    if (o->on_upstream == UPSTREAM_RUN && o->trigger != TRIGGER_ALL_DONE) o->on_upstream = UPSTREAM_FAIL;
+}
+
 static void draw_options(struct world *w, struct rng *r, struct arena *arena, uint32_t tenant, struct options *o) {
     static const uint8_t kinds[] = {JOB_COMMAND, JOB_COMMAND, JOB_COMMAND, JOB_SCRIPT, JOB_NOOP,    JOB_SLEEP,
                                     JOB_COMMAND, JOB_COMMAND, JOB_BARRIER, JOB_GATE,   JOB_EXTERNAL};
@@ -212,6 +223,7 @@ static void draw_options(struct world *w, struct rng *r, struct arena *arena, ui
     }
     draw_demand(w, r, arena, tenant, &o->demand);
     draw_keys(w, r, arena, &o->demand);
+    draw_trigger(w, r, o);
     draw_times(w, r, o);
     draw_gates(r, o);
 }
@@ -541,6 +553,13 @@ static void draw_submit(struct rng *r, struct msg *m) {
     if (rng_below(r, 10) == 0) s->trace = SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
 
+/* Flows that undo every failure come with triggers: neither is in a seed without them. */
+static void draw_compensate_on(struct world *w, const struct rng *r, struct cmd_submit *c) {
+    struct rng from = *r;
+    struct rng own = rng_fork(&from, 131);
+    if (rng_chance(&own, PERCENT(w->plan.triggers)) && rng_below(&own, 2)) c->compensate_on = COMPENSATE_FAILURE;
+}
+
 uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     uint32_t most = (uint32_t)w->plan.flow_jobs;
     if (most > w->jobs_left) most = w->jobs_left;
@@ -550,6 +569,7 @@ uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     struct rng before = *r;
     draw_jobs(w, r, &m->arena, workload_tenant(m->cmd.tenant), &m->cmd.as.submit.jobs, count, 0);
     if (w->plan.services) draw_service(w, &before, &m->arena, &m->cmd.as.submit.jobs);
+    draw_compensate_on(w, &before, &m->cmd.as.submit);
     m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;
     return count;
 }
@@ -578,6 +598,7 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
     options[0].demand.pool = options[1].demand.pool = workload_pools[0];
     options[1].kind = JOB_BARRIER;
     options[1].on_upstream = (uint8_t)rng_below(r, UPSTREAM_COUNT);
+    draw_trigger(w, r, &options[1]);
     root->name = job_name(&m->arena, 0, 0);
     bool fails = rng_below(r, 2);
     for (uint32_t i = 0; i < count; i++) {
@@ -590,7 +611,6 @@ uint32_t workload_large(struct world *w, struct rng *r, struct msg *m) {
         };
     }
     *jobs = (struct cmd_jobs){.profiles = options, .profile_count = 2, .jobs = specs, .job_count = count};
-    (void)w;
     return count;
 }
 
@@ -628,5 +648,7 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
     };
     if (s->end_ms < s->start_ms) s->end_ms = s->start_ms;
     /* few different expressions, so that some are set again unchanged */
-    s->expression = text(&m->arena, "every %us; from 2023-11-14T22:13:20Z", 1u << rng_below(r, 3));
+    uint32_t seconds = 1u << rng_below(r, 3);
+    s->expression =
+        text(&m->arena, "every %us; from 2023-11-14T22:13:20Z%s", seconds, seconds == 2 ? "; zone " SIM_ZONE : "");
 }

@@ -226,12 +226,13 @@ static void do_schedule(struct simclient *c) {
         m->cmd.as.schedule_name.on = rng_below(&c->side, 2);
         m->cmd.kind = what == 4 ? CMD_SCHEDULE_REMOVE : what == 5 ? CMD_SCHEDULE_BACKFILL : CMD_SCHEDULE_PAUSE;
     }
-    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) { /* what lies between the two */
+    if (m->cmd.kind == CMD_SCHEDULE_BACKFILL) { /* what lies between the two; of a run the first */
         int64_t *range = ARENA_ARRAY(&m->arena, int64_t, 2);
         range[0] = c->w->server.last_ms - rng_range(&c->side, 1000, 9000);
         range[1] = range[0] + rng_range(&c->side, 1, 4000);
         m->cmd.as.schedule_name.slots = range;
         m->cmd.as.schedule_name.slot_count = 2;
+        if (m->cmd.as.schedule_name.on) m->cmd.kind = CMD_SCHEDULE_RUN;
     }
     ask(c, m);
 }

@@ -35,6 +35,7 @@
     X(assign)          \
     X(ends)            \
     X(flow_source)     \
+    X(stats_history)   \
     X(audit)           \
     X(launch)          \
     X(history_request) \

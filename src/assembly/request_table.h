@@ -44,6 +44,7 @@
     X(WIRE_TOKEN_LS,         CAN_ADMIN,                    NAMES_ALL_TENANTS, 0,                    req_token_ls)        \
     X(WIRE_SCHEDULE_SET,     CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_set)    \
     X(WIRE_SCHEDULE_CHANGE,  CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_change) \
+    X(WIRE_SCHEDULE_RUN,     CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_run)    \
     X(WIRE_SCHEDULE_LS,      CAN_LOOK | CAN_OPERATE,       NAMES_OWN,         0,                    req_schedule_ls)     \
     X(WIRE_SERVICE_SET,      CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_service_set)     \
     X(WIRE_SERVICE_LS,       CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_service_ls)      \
@@ -66,6 +67,7 @@
     X(WIRE_HEALTH,           CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_health)          \
     X(WIRE_LOG,              CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_log)             \
     X(WIRE_DONE,             CAN_WORK,                     NAMES_ATTEMPTS,    REQUEST_NEEDS_ATTACH, req_done)            \
+    X(WIRE_STATS_PAST,       CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_stats_past)      \
     X(WIRE_METRICS,          CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_metrics)         \
     X(WIRE_DEAD_RETRY,       CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \
     X(WIRE_DEAD_DISCARD,     CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \

@@ -18,7 +18,11 @@
     X(forget_dispatch, "resume does not send outstanding dispatches again")                     \
     X(lease_kept, "lease clocks run on across a restart instead of starting anew")              \
     X(double_unlock, "a child is released by its first parent")                                 \
+    X(skip_counts_as_failure, "a skipped parent ends a job that needs none to have failed")     \
+    X(first_failure_counts, "a job that needs one success ends with the first failure")         \
     X(retry_past_budget, "a job gets one attempt more than its retries allow")                  \
+    X(retry_on_ignored, "an end that the job does not want tried again is tried again")         \
+    X(free_loss_despite_retry_on, "a loss costs no retry though no loss is to be tried again")  \
     X(key_forgotten, "an idempotency key is not recorded with its flow")                        \
     X(exclusive_ignored, "an exclusive job is given away while its first attempt may run")      \
     X(slots_ignored, "a worker gets one job more than it has slots")                            \
@@ -32,6 +36,8 @@
     X(compensation_twice, "the first compensation of an unwinding stays on the list")           \
     X(compensation_order, "compensations run first entered first")                              \
     X(compensation_lost, "a job that succeeds while its flow unwinds is not entered")           \
+    X(failure_not_compensated, "a flow that compensates every failure waits for a fatal one")   \
+    X(late_success_kept, "what succeeds beside a failed job is not undone with the rest")       \
     X(limit_off_by_one, "a concurrency key lets one attempt more pass than it is wide")         \
     X(key_not_returned, "the end of an attempt does not give its concurrency keys back")        \
     X(rate_refilled_twice, "a rate gets twice the tokens that the time since brought")          \
@@ -57,6 +63,8 @@
     X(slot_fired_twice, "a slot of a schedule fires and is not remembered")                     \
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")              \
+    X(asked_takes_slot, "a run that a person asks for makes slots vanish")                      \
+    X(zone_forgotten, "a flow does not know the time zone of its slot")                         \
     X(tenant_ignored, "a worker gets jobs of tenants that it does not serve")                   \
     X(done_before_log, "an end is recorded before the log that it names is durable")            \
     X(log_acked_early, "the server acknowledges output before it is durable")                   \

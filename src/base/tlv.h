@@ -67,7 +67,7 @@ struct tlv_field {
     const char *name;
     const struct tlv_desc *sub;
     const char *const *names;
-    const char *const *old_names; /* words that are read in place of `names`, by the same values; NULL = there is none */
+    const char *const *old_names; /* read in place of `names`, by the same values; NULL = none */
 };
 
 struct tlv_desc {

@@ -2,6 +2,7 @@
 #include "recur.h"
 
 #include "civil.h"
+#include "moment.h"
 #include "panic.h"
 
 #define HOUR 3600
@@ -57,38 +58,14 @@ static bool next_of_cron(const struct recur *r, const struct zone *z, int64_t af
     return false;
 }
 
-/* The one moment the wall shows it, or what stands for it. */
-static bool moment_of(const struct recur *r, const struct zone *z, int64_t *ret) {
-    struct zone_span span = zone_at(z, r->at - CIVIL_DAY); /* no offset is as large as a day */
-    int64_t found = 0;
-    bool is_found = false;
-    while (span.from == ZONE_BEGIN || span.from <= r->at + CIVIL_DAY) {
-        int64_t at = r->at - span.offset;
-        bool inside = (span.from == ZONE_BEGIN || at >= span.from) && (span.until == ZONE_END || at < span.until);
-        if (inside && (!is_found || r->fold == RECUR_FOLD_LAST)) {
-            found = at;
-            is_found = true;
-        }
-        if (span.until == ZONE_END) break;
-        struct zone_span next = zone_at(z, span.until);
-        bool in_gap = r->at >= span.until + span.offset && r->at < span.until + next.offset;
-        if (in_gap && !is_found && r->gap == RECUR_GAP_AFTER) {
-            found = span.until;
-            is_found = true;
-        }
-        span = next;
-    }
-    *ret = found;
-    return is_found;
-}
-
 static bool next_second(const struct recur *r, const struct zone *z, int64_t after, int64_t *ret) {
     switch (r->kind) {
     case RECUR_CRON: return next_of_cron(r, z, after, ret);
     case RECUR_EVERY:
         *ret = after < r->from ? r->from : r->from + (civil_div(after - r->from, r->every) + 1) * r->every;
         return *ret <= TIME_MAX;
-    case RECUR_AT: return moment_of(r, z, ret) && *ret > after;
+    case RECUR_AT:
+        return moment_at(z, r->at, r->fold == RECUR_FOLD_LAST, r->gap == RECUR_GAP_AFTER, ret) && *ret > after;
     }
     PANIC("no such recurrence");
 }

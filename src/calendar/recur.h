@@ -6,6 +6,7 @@
  *     every 15m; from 2026-01-01T00:00:00Z
  *     at 2026-12-24T18:00; zone Europe/Lisbon
  *
+ * The zone of an interval does not move it: its slots are written in it.
  * Clocks that are put forward leave a gap: moments that the wall shows on no such day. `after`: what falls into it
  * happens once, when the gap is over; `skip`: not at all. Clocks that are put back show an hour twice: `first`, `last`
  * or `both`. Unless said otherwise a pattern that names hours means a time of day (after, first: once each day,

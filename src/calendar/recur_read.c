@@ -93,7 +93,7 @@ static enum err read_detail(struct slice word, struct slice value, struct recur 
     bool ignored;
     if (slice_eq(word, SLICE("from")) && r->kind == RECUR_EVERY)
         return read_moment("from", value, false, &r->from, &ignored, why);
-    if (slice_eq(word, SLICE("zone")) && r->kind != RECUR_EVERY) {
+    if (slice_eq(word, SLICE("zone"))) {
         if (!zone_name_is_fit(value))
             return why_set(why, ERR_INVALID, "`%.*s` is not the name of a zone, such as Europe/Lisbon",
                            SLICE_FMT(value));
@@ -118,7 +118,7 @@ static enum err read_detail(struct slice word, struct slice value, struct recur 
                        r->kind == RECUR_AT ? " or last" : ", last or both");
     }
     return why_set(why, ERR_INVALID, "unexpected `%.*s`: %s", SLICE_FMT(word),
-                   r->kind == RECUR_EVERY ? "an interval takes `from`" : "zone, gap and fold are");
+                   r->kind == RECUR_EVERY ? "an interval takes `from` and `zone`" : "zone, gap and fold are");
 }
 
 enum err recur_read(struct slice text, struct recur *ret, struct why *why) {

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "named.h"
 #include "out.h"
 #include "server_choice.h"
 #include "spec_value.h"
+#include "verbs.h"
 
 #define ARENA_BYTES_MAX ((size_t)4 << 30)
 #define RECONNECT_MS 100 /* between two looks for a server that is gone */
@@ -291,11 +293,13 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
     look_at_terminal(c);
     e = check_file(c);
     if (e != ERR_OK) return e;
-    bool needs_server = !c->verb->offline && cli_flag(c, "dry-run") == NULL;
+    bool only_reads = c->verb->run == verb_submit && cli_flag(c, "dry-run") != NULL; /* a file */
+    bool needs_server = !c->verb->offline && !only_reads;
     bool borrows = needs_server && c->host != NULL && !server_choice_is_own(c);
     if (needs_server) e = borrows ? borrow(c) : cli_connect(c);
     if (e == ERR_OK && c->is_terminal && c->client.fd >= 0 && strcmp(c->client.server_build, c->world->build) != 0)
         fprintf(stderr, "reeve: the server runs %s, this is %s\n", c->client.server_build, c->world->build);
+    if (e == ERR_OK && c->client.fd >= 0) e = named_arguments(c);
     if (e == ERR_OK) e = c->verb->run(c);
     if (borrows)
         give_back(c);
@@ -415,5 +419,6 @@ int cli_main(const struct cli_world *world, int argc, char **argv) {
                world->commit[0] != 0 ? ")" : "");
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], CLI_COMPLETE_WORD) == 0) return cli_complete(world, argv[2]);
     return cli_run(world, NULL, argc - 1, argv + 1);
 }

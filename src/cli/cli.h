@@ -82,6 +82,7 @@ struct cli_verb {
 extern const struct cli_verb cli_verbs[];
 extern const uint32_t cli_verb_count;
 extern const struct cli_flag cli_common_flags[];
+#define CLI_PLACE_FLAGS 6 /* the first of these: they name the server */
 
 struct cli {
     const struct cli_world *world;
@@ -136,5 +137,7 @@ enum err cli_refuse(struct cli *c, enum err e, const char *format, ...) __attrib
 void cli_help(const struct cli_verb *verb, const char *build); /* NULL = all verbs */
 enum err verb_help(struct cli *c);
 enum err verb_completion(struct cli *c);
+#define CLI_COMPLETE_WORD "__complete" /* LINE: what shells run for what may follow it; no verb of the table */
+int cli_complete(const struct cli_world *world, const char *line);
 
 #endif

@@ -138,6 +138,7 @@ static enum err say_hello(struct client *c, const struct client_place *w, const 
     c->server_wire = welcome->version;
     snprintf(c->server_build, sizeof c->server_build, "%.*s", SLICE_FMT(welcome->build));
     snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(welcome->tenant));
+    snprintf(c->principal, sizeof c->principal, "%.*s", SLICE_FMT(welcome->principal));
     return ERR_OK;
 }
 

@@ -28,6 +28,7 @@ struct client {
     char server_build[64];
     uint8_t server_wire; /* version of frames */
     char tenant[64];     /* that we act for */
+    char principal[256]; /* that we are */
     uint32_t open_requests; /* asked, and not answered to the end */
     bool is_lost;           /* the connection broke: no answer comes any more */
 };

@@ -1,14 +1,14 @@
-/* complete.c: see complete.h. */
+/* complete.c: see complete.h. From a line to the place that the cursor is at; names are in complete_names.c. */
 #include "complete.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
+#include "named.h"
 #include "words.h"
 
-static void offer(struct complete *x, struct slice text, struct slice note, bool is_part) {
+void complete_offer(struct complete *x, struct slice text, struct slice note, bool is_part) {
     if (text.len < x->begun.len || x->choices.count == COMPLETE_MAX) return;
     if (x->begun.len > 0 && memcmp(text.ptr, x->begun.ptr, x->begun.len) != 0) return;
     for (uint32_t i = 0; i < x->choices.count; i++)
@@ -30,7 +30,8 @@ static void offer_verbs(struct complete *x, char **before, int count) {
             at += len + 1;
         }
         size_t len = strcspn(at, " ");
-        if (matched == count) offer(x, slice_of(at, len), slice_str(at[len] == 0 ? cli_verbs[i].text : ""), false);
+        if (matched == count)
+            complete_offer(x, slice_of(at, len), slice_str(at[len] == 0 ? cli_verbs[i].text : ""), false);
     }
 }
 
@@ -50,140 +51,128 @@ static void offer_flags(struct complete *x, const struct cli_verb *verb) {
     for (size_t i = 0; i < 2; i++)
         for (const struct cli_flag *f = lists[i]; f != NULL && f->name != NULL; f++) {
             snprintf(name, sizeof name, "--%s", f->name);
-            offer(x, slice_str(name), slice_str(f->text), false);
+            complete_offer(x, slice_str(name), slice_str(f->text), false);
         }
+}
+
+/* Verbs that read their own flags have them in the words for people: "[--data DIR] [--detach]". */
+static void offer_own_flags(struct complete *x, const struct cli_verb *verb) {
+    for (const char *at = verb->args; (at = strstr(at, "--")) != NULL;) {
+        size_t len = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+        if (len > 2) complete_offer(x, slice_of(at, len), (struct slice){0}, false);
+        at += len;
+    }
 }
 
 /* ---- from the machine ---- */
 
-static void offer_files(struct complete *x) {
+void complete_files(struct complete *x) {
     char pattern[1024];
     glob_t found;
     snprintf(pattern, sizeof pattern, "%.*s*", SLICE_FMT(x->begun));
     if (glob(pattern, GLOB_MARK, NULL, &found) != 0) return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct slice path = slice_str(found.gl_pathv[i]);
-        offer(x, path, (struct slice){0}, path.len > 0 && path.ptr[path.len - 1] == '/');
+        complete_offer(x, path, (struct slice){0}, path.len > 0 && path.ptr[path.len - 1] == '/');
     }
     globfree(&found);
 }
 
-/* ---- from the server ---- */
-
-/* One answer, on the connection of the shell; NULL: none. */
-static const void *ask(struct complete *x, enum wire_op op, const void *message, uint8_t answer) {
-    struct cli *c = x->c;
-    struct client_frame f;
-    struct why ignored = {{0}}, *kept = c->why;
-    c->why = &ignored;
-    if (!client_is_alive(&c->client)) {
-        client_close(&c->client);
-        if (cli_connect(c) != ERR_OK) client_close(&c->client);
-    }
-    bool good = c->client.fd >= 0 && client_ask(&c->client, op, message, &f, c->why) == ERR_OK && f.op == answer;
-    c->why = kept;
-    return good ? f.message : NULL;
-}
-
-static void offer_flows(struct complete *x, bool then_jobs) {
-    struct wire_list m = {.what = WIRE_LIST_FLOWS, .most = COMPLETE_MAX};
-    const struct wire_listed *page = ask(x, WIRE_LIST, &m, WIRE_LISTED);
-    for (uint32_t i = 0; page != NULL && i < page->flows.count; i++) {
-        const struct wire_flow_view *v = (const struct wire_flow_view *)page->flows.at + i;
-        char text[WIRE_TARGET_MAX + 2], note[128];
-        snprintf(text, sizeof text, "%.*s%s", SLICE_FMT(v->flow), then_jobs ? "/" : "");
-        snprintf(note, sizeof note, "%.*s, %.*s", SLICE_FMT(v->name), SLICE_FMT(v->state));
-        offer(x, slice_str(text), slice_str(note), then_jobs);
-    }
-}
-
-static void offer_jobs(struct complete *x, size_t flow_len) {
-    struct wire_list m = {.what = WIRE_LIST_JOBS, .most = COMPLETE_MAX, .flow = slice_of(x->begun.ptr, flow_len)};
-    const struct wire_listed *page = ask(x, WIRE_LIST, &m, WIRE_LISTED);
-    for (uint32_t i = 0; page != NULL && i < page->jobs.count; i++) {
-        const struct wire_job_view *v = (const struct wire_job_view *)page->jobs.at + i;
-        offer(x, v->job, v->state, false);
-    }
-}
-
-static void offer_workers(struct complete *x) {
-    struct wire_list m = {.what = WIRE_LIST_WORKERS, .most = COMPLETE_MAX};
-    const struct wire_listed *page = ask(x, WIRE_LIST, &m, WIRE_LISTED);
-    for (uint32_t i = 0; page != NULL && i < page->workers.count; i++) {
-        const struct wire_worker_view *v = (const struct wire_worker_view *)page->workers.at + i;
-        offer(x, v->worker, v->pool, false);
-    }
-}
-
-static void offer_services(struct complete *x) {
-    struct wire_page m = {.most = COMPLETE_MAX};
-    const struct wire_service_list *page = ask(x, WIRE_SERVICE_LS, &m, WIRE_SERVICE_LIST);
-    for (uint32_t i = 0; page != NULL && i < page->services.count; i++) {
-        const struct wire_service_view *v = (const struct wire_service_view *)page->services.at + i;
-        offer(x, v->name, v->state, false);
-    }
-}
-
-static void offer_schedules(struct complete *x) {
-    struct wire_schedule_ls m = {.most = COMPLETE_MAX};
-    const struct wire_schedule_list *page = ask(x, WIRE_SCHEDULE_LS, &m, WIRE_SCHEDULE_LIST);
-    for (uint32_t i = 0; page != NULL && i < page->schedules.count; i++) {
-        const struct wire_schedule_view *v = (const struct wire_schedule_view *)page->schedules.at + i;
-        offer(x, v->name, v->expression, false);
-    }
-}
-
-static bool is_of_services(const struct cli_verb *verb) {
-    static const char *const words[] = {"services", "stop", "start", "restart", "undeploy"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(verb->words, words[i]) == 0) return true;
-    return false;
-}
-
-/* What the table calls the arguments or the value of a flag says what they are. */
-static void offer_named(struct complete *x, const struct cli_verb *verb, const char *what) {
-    bool flow = strstr(what, "FLOW") != NULL, job = strstr(what, "JOB") != NULL;
-    const uint8_t *slash = x->begun.len > 0 ? memchr(x->begun.ptr, '/', x->begun.len) : NULL;
-    bool is_name = strstr(what, "NAME") != NULL;
-    bool is_schedule = is_name && strncmp(verb->words, "schedule", 8) == 0,
-         is_service = is_name && is_of_services(verb);
-    if (job && slash != NULL)
-        offer_jobs(x, (size_t)(slash - x->begun.ptr));
-    else if (flow || job)
-        offer_flows(x, !flow);
-    if (strstr(what, "WORKER") != NULL) offer_workers(x);
-    if (strstr(what, "SERVICE") != NULL || is_service) offer_services(x);
-    if (strstr(what, "FILE") != NULL || strstr(what, "DIR") != NULL) offer_files(x);
-    if (is_schedule) offer_schedules(x);
-    if (strcmp(verb->words, "help") == 0) offer_verbs(x, NULL, 0);
-}
-
 /* ---- the line ---- */
 
-void complete_line(struct complete *x, struct cli *c, struct arena *arena, struct slice line) {
+struct complete_position {
+    const struct cli_verb *verb;
+    const struct cli_flag *flag; /* whose value is being typed; NULL = none */
+    int argument;                /* else which argument */
+    bool only_args;              /* after `--`, or behind the command of `run` */
+};
+
+/* What a whole word before the cursor is. In lines of other shells the flags that name a server are taken over. */
+static void pass_word(struct complete *x, struct complete_position *p, const char *word, bool takes_place) {
+    bool is_long = strncmp(word, "--", 2) == 0;
+    const char *equals = is_long ? strchr(word, '=') : NULL;
+    const struct cli_flag *given = p->flag;
+    if (p->flag != NULL) {
+        p->flag = NULL;
+    } else if (!p->only_args && word[0] == '-' && word[1] != 0) {
+        char name[64];
+        p->only_args = strcmp(word, "--") == 0;
+        snprintf(name, sizeof name, "%.*s", equals != NULL ? (int)(equals - word) : (int)strlen(word), word);
+        const struct cli_flag *f = flag_find(p->verb, name);
+        if (f == NULL || f->value == NULL) return;
+        if (equals == NULL) p->flag = f;
+        given = f;
+        word = equals != NULL ? equals + 1 : NULL;
+    } else {
+        p->argument++;
+        p->only_args |= strcmp(p->verb->words, "run") == 0;
+    }
+    bool is_place = given >= cli_common_flags && given < cli_common_flags + CLI_PLACE_FLAGS;
+    if (!takes_place || !is_place || word == NULL || x->c->given_count == CLI_GIVEN_MAX) return;
+    x->c->given[x->c->given_count].flag = given;
+    x->c->given[x->c->given_count++].value = word;
+}
+
+/* `--state=fa`: what stands behind the sign is completed, and what stands before it stays. */
+static void complete_value(struct complete *x, const struct complete_position *p) {
+    const uint8_t *equals = memchr(x->begun.ptr, '=', x->begun.len);
+    size_t before = (size_t)(equals - x->begun.ptr);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)before, (const char *)x->begun.ptr);
+    const struct cli_flag *flag = flag_find(p->verb, name);
+    if (flag == NULL || flag->value == NULL) return;
+    struct slice prefix = slice_of(x->begun.ptr, before + 1);
+    x->begun = slice_of(equals + 1, x->begun.len - before - 1);
+    complete_names(x, p->verb, flag, slice_str(flag->value));
+    for (uint32_t i = 0; i < x->choices.count; i++) {
+        struct complete_choice *choice = vec_at(&x->choices, i);
+        struct slice *text = &choice->text;
+        uint8_t *both = arena_alloc(x->arena, prefix.len + text->len + 1);
+        memcpy(both, prefix.ptr, prefix.len);
+        if (text->len > 0) memcpy(both + prefix.len, text->ptr, text->len);
+        *text = slice_of(both, prefix.len + text->len);
+    }
+    x->begun = slice_of(prefix.ptr, prefix.len + x->begun.len);
+}
+
+static void complete_at(struct complete *x, const struct complete_position *p) {
+    bool is_flag = !p->only_args && x->begun.len > 0 && x->begun.ptr[0] == '-';
+    if (p->flag != NULL) {
+        complete_names(x, p->verb, p->flag, slice_str(p->flag->value));
+    } else if (is_flag && memchr(x->begun.ptr, '=', x->begun.len) != NULL) {
+        complete_value(x, p);
+    } else if (is_flag && p->verb->outside == CLI_INSIDE) {
+        offer_flags(x, p->verb);
+    } else if (is_flag) {
+        offer_own_flags(x, p->verb);
+    } else if (p->verb->outside != CLI_INSIDE) {
+        x->wants_files = true;
+    } else { /* an argument that may be left out, or the one behind it */
+        struct slice place = named_place(p->verb, p->argument, p->argument + 1);
+        struct slice other = named_place(p->verb, p->argument, UINT8_MAX);
+        complete_names(x, p->verb, NULL, place);
+        if (!slice_eq(place, other)) complete_names(x, p->verb, NULL, other);
+    }
+}
+
+void complete_line(struct complete *x, struct cli *c, struct arena *arena, struct slice line, bool takes_place) {
     struct words w;
     *x = (struct complete){.c = c, .arena = arena, .from = line.len};
     vec_init(&x->choices, sizeof(struct complete_choice));
     words_split(&w, arena, line);
-    int before = w.count - w.is_open; /* whole words */
+    int before = w.count - w.is_open, verb_words = 0; /* whole words */
     char **words = w.word;
-    if (before > 0 && strcmp(words[0], "reeve") == 0) words++, before--;
+    if (before > 0 && (takes_place || strcmp(words[0], "reeve") == 0)) words++, before--;
     if (w.is_open) {
         x->begun = slice_str(w.word[w.count - 1]);
         x->from = w.last_at;
     }
-    int verb_words = 0;
-    const struct cli_verb *verb = cli_verb_find(before, words, &verb_words);
+    struct complete_position p = {.verb = cli_verb_find(before, words, &verb_words)};
     offer_verbs(x, words, before);
-    if (before == 0) offer(x, SLICE("exit"), SLICE("end the shell"), false);
-    if (verb == NULL) return;
-    const struct cli_flag *flag = before > verb_words ? flag_find(verb, words[before - 1]) : NULL;
-    if (flag != NULL && flag->value != NULL)
-        offer_named(x, verb, flag->value);
-    else if (x->begun.len > 0 && x->begun.ptr[0] == '-')
-        offer_flags(x, verb);
-    else
-        offer_named(x, verb, verb->args);
+    if (before == 0 && !takes_place) complete_offer(x, SLICE("exit"), SLICE("end the shell"), false);
+    if (p.verb == NULL) return;
+    for (int i = verb_words; i < before; i++) pass_word(x, &p, words[i], takes_place);
+    complete_at(x, &p);
 }
 
 void complete_fini(struct complete *x) {

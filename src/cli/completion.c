@@ -1,127 +1,115 @@
-/* completion.c: what the table of verbs says, for shells. */
+/* completion.c: completion for bash, zsh and fish. Their scripts hand the line up to the cursor to a verb that is in no
+ * list (CLI_COMPLETE_WORD), which prints a line TEXT, tab, NOTE for each choice, and FILES where files go: what a line
+ * may become is known in one place (complete.h), and a script that was installed once knows later verbs. */
+#include <signal.h>
 #include <stdio.h>
+#include <sys/time.h>
+#include <unistd.h>
 
-#include "cli.h"
+#include "complete.h"
+#include "out.h"
 
-static size_t first_len(const struct cli_verb *v) {
-    return strcspn(v->words, " ");
+#define FILES ":files"
+#define ANSWER_MS 300 /* whoever presses Tab does not wait longer; without an answer there are no names */
+
+/* ---- the choices ---- */
+
+static void give_up(int number) {
+    (void)number;
+    _exit(0);
 }
 
-/* Verbs of one group stand beside each other. */
-static bool is_first_of_group(uint32_t i) {
-    size_t len = first_len(&cli_verbs[i]);
-    return i == 0 || first_len(&cli_verbs[i - 1]) != len ||
-           memcmp(cli_verbs[i - 1].words, cli_verbs[i].words, len) != 0;
+static void limit_time(void) {
+    struct sigaction act = {.sa_handler = give_up};
+    struct itimerval limit = {.it_value = {.tv_usec = ANSWER_MS * 1000}};
+    (void)sigaction(SIGALRM, &act, NULL);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
 }
 
-static const char *second_word(const struct cli_verb *v) { /* NULL = it has one alone */
-    const char *space = strchr(v->words, ' ');
-    return space != NULL ? space + 1 : NULL;
-}
-
-/* ---- bash, and zsh as bash ---- */
-
-static void bash_seconds(uint32_t first) {
-    size_t len = first_len(&cli_verbs[first]);
-    printf("    %.*s) seconds=\"", (int)len, cli_verbs[first].words);
-    for (uint32_t i = first; i < cli_verb_count && (i == first || !is_first_of_group(i)); i++)
-        if (second_word(&cli_verbs[i]) != NULL) printf("%s ", second_word(&cli_verbs[i]));
-    printf("\" ;;\n");
-}
-
-static void bash_flags(const struct cli_flag *flags) {
-    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) printf("--%s ", f->name);
-}
-
-static void bash_body(void) {
-    printf("    local verb=\"${words[1]}\" two=\"${words[1]} ${words[2]}\" flags=\"\" seconds=\"\"\n");
-    printf("    case \"$verb\" in\n");
-    for (uint32_t i = 0; i < cli_verb_count; i++)
-        if (is_first_of_group(i) && second_word(&cli_verbs[i]) != NULL) bash_seconds(i);
-    printf("    completion) seconds=\"bash zsh fish\" ;;\n    esac\n    case \"$two\" in\n");
-    for (uint32_t i = 0; i < cli_verb_count; i++) {
-        if (cli_verbs[i].outside != CLI_INSIDE) continue;
-        printf("    \"%s%s\"*) flags=\"", cli_verbs[i].words, second_word(&cli_verbs[i]) != NULL ? "" : " ");
-        bash_flags(cli_verbs[i].flags);
-        bash_flags(cli_common_flags);
-        printf("\" ;;\n");
+int cli_complete(const struct cli_world *world, const char *line) {
+    static const struct cli_verb own = {.words = CLI_COMPLETE_WORD, .args = ""};
+    struct cli c;
+    struct why why = {{0}};
+    struct complete x;
+    limit_time();
+    c = (struct cli){.world = world, .verb = &own, .why = &why, .client = {.fd = -1}};
+    arena_init(&c.arena, 65536, (size_t)256 << 20);
+    complete_line(&x, &c, &c.arena, slice_str(line), true);
+    if (x.wants_files) printf(FILES "\n");
+    for (uint32_t i = 0; i < x.choices.count; i++) {
+        const struct complete_choice *choice = vec_at(&x.choices, i);
+        if (memchr(choice->text.ptr, '\n', choice->text.len) != NULL) continue;
+        out_clean(stdout, choice->text);
+        if (choice->note.len > 0) putchar('\t'), out_clean(stdout, choice->note);
+        putchar('\n');
     }
-    printf("    esac\n");
+    complete_fini(&x);
+    client_close(&c.client);
+    arena_fini(&c.arena);
+    (void)fflush(stdout);
+    return 0;
 }
 
-static void bash(bool is_zsh) {
-    if (is_zsh) printf("#compdef reeve\nautoload -U +X bashcompinit && bashcompinit\n");
-    printf("_reeve() {\n    local cur=\"${COMP_WORDS[COMP_CWORD]}\"\n    local words=(\"${COMP_WORDS[@]}\")\n");
-    /* zsh counts from 1; its bash emulation gives COMP_WORDS that do too unless told otherwise. */
-    if (is_zsh) printf("    setopt localoptions ksharrays\n");
-    bash_body();
-    printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
-    for (uint32_t i = 0; i < cli_verb_count; i++)
-        if (is_first_of_group(i)) printf("%.*s ", (int)first_len(&cli_verbs[i]), cli_verbs[i].words);
-    printf("\" -- \"$cur\"))\n"
-           "    elif [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$seconds\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$seconds\" -- \"$cur\"))\n"
-           "    elif [ \"${cur#-}\" != \"$cur\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\"))\n"
-           "    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
-           "complete -o filenames -F _reeve reeve\n");
-}
+/* ---- the scripts ---- */
 
-/* ---- fish ---- */
+/* bash cuts words at signs like = and @: what stands before the last cut is taken off each choice. */
+static const char bash[] =
+    "_reeve() {\n"
+    "    local line=\"${COMP_LINE:0:COMP_POINT}\" cut text note\n"
+    "    cut=\"${line##*[[:space:]]}\"\n"
+    "    cut=\"${cut%\"$2\"}\"\n"
+    "    COMPREPLY=()\n"
+    "    while IFS=$'\\t' read -r text note; do\n"
+    "        if [[ $text == " FILES " ]]; then\n"
+    "            compopt -o filenames 2>/dev/null\n"
+    "            while IFS= read -r text; do COMPREPLY+=(\"$text\"); done < <(compgen -f -- \"$2\")\n"
+    "        else\n"
+    "            COMPREPLY+=(\"${text#\"$cut\"}\")\n"
+    "        fi\n"
+    "    done < <(\"${1/#\\~/$HOME}\" " CLI_COMPLETE_WORD " \"$line\" 2>/dev/null)\n"
+    "    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]]; then compopt -o nospace 2>/dev/null; fi\n"
+    "}\n"
+    "complete -F _reeve reeve\n";
 
-static void fish_text(const char *text) {
-    printf(" -d '");
-    for (; *text != 0; text++) {
-        if (*text == '\'' || *text == '\\') putchar('\\');
-        putchar(*text);
-    }
-    printf("'\n");
-}
+static const char zsh[] = "#compdef reeve\n"
+                          "_reeve() {\n"
+                          "    local line=\"${(j: :)words[1,CURRENT-1]} $PREFIX\" text note files\n"
+                          "    local -a names shown parts shown_parts\n"
+                          "    while IFS=$'\\t' read -r text note; do\n"
+                          "        if [[ $text == " FILES " ]]; then\n"
+                          "            files=1\n"
+                          "        elif [[ $text == */ ]]; then\n"
+                          "            parts+=(\"$text\")\n"
+                          "            shown_parts+=(\"$text${note:+  -- $note}\")\n"
+                          "        else\n"
+                          "            names+=(\"$text\")\n"
+                          "            shown+=(\"$text${note:+  -- $note}\")\n"
+                          "        fi\n"
+                          "    done < <(${(Q)words[1]/#\\~/$HOME} " CLI_COMPLETE_WORD " \"$line\" 2>/dev/null)\n"
+                          "    (( $#names )) && compadd -V names -l -d shown -a names\n"
+                          "    (( $#parts )) && compadd -V parts -l -S '' -d shown_parts -a parts\n"
+                          "    [[ -n $files ]] && _files\n"
+                          "}\n"
+                          "if [[ $funcstack[1] == _reeve ]]; then _reeve \"$@\"; else compdef _reeve reeve; fi\n";
 
-static void fish_verb(uint32_t i) {
-    const struct cli_verb *v = &cli_verbs[i];
-    const char *second = second_word(v);
-    int len = (int)first_len(v);
-    if (is_first_of_group(i)) printf("complete -c reeve -n __fish_use_subcommand -f -a %.*s", len, v->words);
-    if (is_first_of_group(i)) fish_text(second == NULL ? v->text : "");
-    if (second == NULL) return;
-    printf(
-        "complete -c reeve -n 'test (count (commandline -opc)) -eq 2; and __fish_seen_subcommand_from %.*s' -f -a %s",
-        len, v->words, second);
-    fish_text(v->text);
-}
-
-static void fish_flag(const struct cli_verb *v, const struct cli_flag *f) {
-    const char *second = second_word(v);
-    printf("complete -c reeve -n '__fish_seen_subcommand_from %.*s", (int)first_len(v), v->words);
-    if (second != NULL) printf("; and __fish_seen_subcommand_from %s", second);
-    printf("' -l %s", f->name);
-    if (f->letter != 0) printf(" -s %c", f->letter);
-    if (f->value != NULL) printf(" -r");
-    fish_text(f->text);
-}
-
-static void fish(void) {
-    for (uint32_t i = 0; i < cli_verb_count; i++) {
-        const struct cli_verb *v = &cli_verbs[i];
-        fish_verb(i);
-        if (v->outside != CLI_INSIDE) continue;
-        for (const struct cli_flag *f = v->flags; f != NULL && f->name != NULL; f++) fish_flag(v, f);
-    }
-    for (const struct cli_flag *f = cli_common_flags; f->name != NULL; f++) {
-        printf("complete -c reeve -l %s%s", f->name, f->value != NULL ? " -r" : "");
-        fish_text(f->text);
-    }
-    printf("complete -c reeve -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n");
-}
+static const char fish[] =
+    "function __reeve_complete\n"
+    "    for choice in (reeve " CLI_COMPLETE_WORD " (commandline -cp | string collect) 2>/dev/null)\n"
+    "        if test \"$choice\" = " FILES "\n"
+    "            __fish_complete_path (commandline -ct)\n"
+    "        else\n"
+    "            echo $choice\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "complete -c reeve -f -a '(__reeve_complete)'\n";
 
 enum err verb_completion(struct cli *c) {
-    const char *shell = c->args[0];
-    if (strcmp(shell, "fish") == 0)
-        fish();
-    else if (strcmp(shell, "bash") == 0 || strcmp(shell, "zsh") == 0)
-        bash(shell[0] == 'z');
-    else
-        return cli_refuse(c, ERR_INVALID, "expected bash, zsh or fish, found `%s`", shell);
-    return ERR_OK;
+    static const struct { const char *shell, *script; } scripts[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        if (strcmp(scripts[i].shell, c->args[0]) != 0) continue;
+        fputs(scripts[i].script, stdout);
+        return ERR_OK;
+    }
+    return cli_refuse(c, ERR_INVALID, "expected bash, zsh or fish, found `%s`", c->args[0]);
 }

@@ -1,7 +1,7 @@
 /* doctor.h: what `reeve doctor` found, one line per fact: fine, worth knowing, or a problem; and what to do about it.
  *
  * What the server knows is asked by verb_doctor.c. What only this machine knows (the disk, the kernel, files) is found
- * by program/doctor.c, which adds its lines through `cli_world.doctor`. */
+ * by program/doctor_machine.c, which adds its lines through `cli_world.doctor`. */
 #ifndef REEVE_DOCTOR_H
 #define REEVE_DOCTOR_H
 

@@ -12,11 +12,13 @@
 #include "heap.h"
 #include "lineout.h"
 #include "map.h"
+#include "reason.h"
 #include "vec.h"
 
 #define CHUNK_BYTES_MAX 262144u
 #define MERGE_BYTES_MAX ((uint64_t)64 << 20) /* held by all chunks together */
 #define ASKED_MAX 64u                        /* chunks asked for at a time */
+#define PAGE_JOBS 1000u
 #define LIVE_MAX 256u /* attempts followed at a time: each is looked at in every pass of the server */
 #define AGAIN_MS 250
 #define AWAY_MS_MAX 60000 /* so long a server may be away */
@@ -58,6 +60,8 @@ struct follower {
     bool is_over, is_bad; /* the target */
     bool is_listed_last;  /* and the list was made after that */
     bool is_busy;         /* the server wants to be asked later */
+    struct slice cursor;  /* of the list */
+    struct reason reason; /* why nothing comes */
 };
 
 static struct followed_job *job_at(const struct follower *w, uint32_t i) {
@@ -74,14 +78,19 @@ static struct slice name_of(const void *ctx, uint32_t value) {
 
 /* ---- jobs and their attempts ---- */
 
+/* An item fits a pattern that fits it or its foreach job; `work[3]` is a name before it is a pattern. */
 static bool is_wanted(const struct follower *w, struct slice name) {
     const struct wire_name *patterns = w->what->jobs.at;
     struct slice own = lineout_short_name(name);
-    char text[WIRE_TARGET_MAX + 1], pattern[WIRE_TARGET_MAX + 1];
+    char text[WIRE_TARGET_MAX + 1], whole[WIRE_TARGET_MAX + 1], pattern[WIRE_TARGET_MAX + 1];
     snprintf(text, sizeof text, "%.*s", SLICE_FMT(own));
+    snprintf(whole, sizeof whole, "%s", text);
+    char *item = strrchr(whole, '[');
+    if (item != NULL) *item = 0;
     for (uint32_t i = 0; i < w->what->jobs.count; i++) {
         snprintf(pattern, sizeof pattern, "%.*s", SLICE_FMT(patterns[i].name));
-        if (fnmatch(pattern, text, 0) == 0) return true;
+        if (strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0 || fnmatch(pattern, whole, 0) == 0)
+            return true;
     }
     return w->what->jobs.count == 0;
 }
@@ -238,19 +247,31 @@ static enum err ask_sources(struct follower *w) {
     return e;
 }
 
+/* One job, or a page of the jobs of a flow and of their items. */
+static enum err ask_page(struct follower *w) {
+    struct wire_get get = {.target = w->what->target, .details = true};
+    struct wire_list list = {
+        .what = WIRE_LIST_JOBS, .flow = w->what->target, .cursor = w->cursor, .most = PAGE_JOBS, .items = true};
+    bool is_job = get.target.len > 0 && memchr(get.target.ptr, '/', get.target.len) != NULL;
+    return is_job ? client_send(&w->c->client, WIRE_GET, &get, &w->list_request, w->c->why)
+                  : client_send(&w->c->client, WIRE_LIST, &list, &w->list_request, w->c->why);
+}
+
 static enum err ask_list(struct follower *w) {
-    struct wire_get m = {.target = w->what->target, .details = true};
     w->is_listed_last = w->is_over;
-    return client_send(&w->c->client, WIRE_GET, &m, &w->list_request, w->c->why);
+    w->cursor = (struct slice){0};
+    return ask_page(w);
 }
 
 static enum err begin(struct follower *w) {
     struct wire_name name = {w->what->target};
     struct wire_follow events = {.targets = {&name, 1}};
-    struct wire_wait wait = {.targets = {&name, 1}};
+    struct wire_name until = {w->what->until.len > 0 ? w->what->until : w->what->target};
+    struct wire_wait wait = {.targets = {&until, 1}};
     struct cli *c = w->c;
     enum err e = ERR_OK;
     w->phase = LISTING;
+    reason_forget(&w->reason);
     if (w->what->live) e = client_send(&c->client, WIRE_FOLLOW, &events, &w->events_request, c->why);
     if (e == ERR_OK && w->what->live) e = client_send(&c->client, WIRE_WAIT, &wait, &w->wait_request, c->why);
     return e == ERR_OK ? ask_list(w) : e;
@@ -259,12 +280,18 @@ static enum err begin(struct follower *w) {
 /* ---- frames ---- */
 
 static enum err hear_list(struct follower *w, const struct client_frame *f) {
-    const struct wire_got *m = f->message;
-    const struct wire_job_view *jobs = m->jobs.at;
+    bool is_page = f->op == WIRE_LISTED;
+    const struct wire_listed *page = is_page ? f->message : NULL;
+    const struct tlv_list *list = is_page ? &page->jobs : &((const struct wire_got *)f->message)->jobs;
+    const struct wire_job_view *jobs = list->at;
     enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < m->jobs.count; i++) e = job_note(w, jobs[i].job, jobs[i].attempt);
-    if (f->flags & FRAME_MORE) return e;
+    for (uint32_t i = 0; e == ERR_OK && i < list->count; i++) e = job_note(w, jobs[i].job, jobs[i].attempt);
+    if (e != ERR_OK || (f->flags & FRAME_MORE)) return e;
     w->list_request = 0;
+    if (is_page && page->cursor.len > 0) {
+        w->cursor = arena_slice(&w->c->arena, page->cursor);
+        return ask_page(w);
+    }
     if (e == ERR_OK && w->is_over && !w->is_listed_last) e = ask_list(w);
     if (w->phase != LISTING) return e;
     w->phase = CATCHING_UP;
@@ -308,6 +335,7 @@ static void source_refused(struct follower *w, uint32_t i, enum err e) {
 }
 
 static enum err hear(struct follower *w, const struct client_frame *f) {
+    if (reason_hear(w->c, &w->reason, f)) return ERR_OK;
     enum err e = client_refusal(f, w->c->why);
     uint32_t source = map_get(&w->by_request, f->request);
     if (source != 0 && e != ERR_OK) {
@@ -317,7 +345,7 @@ static enum err hear(struct follower *w, const struct client_frame *f) {
     if (f->request == w->events_request && e != ERR_OK) return ERR_OK; /* one that is over has none */
     if (e != ERR_OK) return e;
     if (source != 0 && f->op == WIRE_LOG_DATA) source_data(w, source - 1, f->message, !(f->flags & FRAME_MORE));
-    if (f->request == w->list_request && f->op == WIRE_GOT) return hear_list(w, f);
+    if (f->request == w->list_request && (f->op == WIRE_GOT || f->op == WIRE_LISTED)) return hear_list(w, f);
     if (f->request == w->events_request && f->op == WIRE_EVENTS) return hear_events(w, f->message);
     if (f->request == w->wait_request && f->op == WIRE_WAITED) return hear_end(w, f);
     return ERR_OK;
@@ -370,8 +398,11 @@ static enum err run(struct follower *w) {
         struct client_frame f;
         e = ask_sources(w);
         if (w->asked > 0 || w->what->live) fflush(stdout);
-        if (e == ERR_OK) e = client_next(&w->c->client, -1, &f, w->c->why);
-        if (e == ERR_OK && f.op != 0) e = hear(w, &f);
+        if (e == ERR_OK) e = client_next(&w->c->client, w->what->live ? REASON_AFTER_MS : -1, &f, w->c->why);
+        if (e == ERR_OK && f.op != 0)
+            e = hear(w, &f);
+        else if (e == ERR_OK && w->what->live)
+            e = reason_ask(w->c, &w->reason, w->what->target);
         if (e == ERR_OK) client_forget(&w->c->client);
         if (w->is_busy) nap(AGAIN_MS);
         w->is_busy = false;

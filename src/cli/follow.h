@@ -12,6 +12,7 @@
 
 struct follow_what {
     struct slice target;  /* a flow, or one job */
+    struct slice until;   /* what must be over; empty = the target */
     bool live;            /* go on until it is over; the exit code is then as of `wait` */
     bool plain;           /* no names before the lines */
     bool times;           /* when each line was written */

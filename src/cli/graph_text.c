@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api_print.h"
+#include "job_text.h"
 #include "lineout.h"
 
 #define ASKED_MAX 256u /* jobs asked about at a time */
@@ -41,9 +42,28 @@ static struct slice word(struct graph_text *g, struct slice state) {
     return known.len > 0 ? known : arena_slice(&g->arena, state);
 }
 
+/* With `only` it is that job, or an item of it. */
+static bool is_drawn(const struct graph_text *g, struct slice name) {
+    if (!slice_begins(name, g->only)) return false;
+    return g->only.len == 0 || name.len == g->only.len || name.ptr[g->only.len] == '[';
+}
+
+/* How it ended, or what its items do. */
+static void note_end(struct graph_text *g, struct graph_text_job *j, const struct wire_job_view *v) {
+    struct buf text;
+    buf_init(&text, 4096);
+    if (v->items > 0)
+        job_text_items(v, &text);
+    else
+        job_text_end(v, &text);
+    if (!slice_eq(j->cause, buf_slice(&text))) j->cause = arena_slice(&g->arena, buf_slice(&text));
+    buf_fini(&text);
+}
+
 static enum err note_job(struct graph_text *g, const struct wire_job_view *v) {
     struct slice name = lineout_short_name(v->job);
     uint32_t i = find(g, name);
+    if (!is_drawn(g, name)) return ERR_OK;
     if (i == 0) {
         if (g->jobs.count == GRAPH_JOBS_MAX)
             return cli_refuse(g->c, ERR_LIMIT, "the flow has more than %u jobs, too many to draw: use `reeve ls`",
@@ -54,18 +74,20 @@ static enum err note_job(struct graph_text *g, const struct wire_job_view *v) {
         index_put(&g->by_name, j->name, i);
     }
     struct graph_text_job *j = job_at(g, i - 1);
-    j->state = word(g, v->state);
-    j->cause = arena_slice(&g->arena, v->cause);
+    j->state = word(g, job_text_state(v));
     j->attempt = v->attempt;
+    j->items = v->items;
+    note_end(g, j, v);
     return ERR_OK;
 }
 
 bool graph_change(struct graph_text *g, const struct wire_event *event) {
     uint32_t i = find(g, lineout_short_name(event->target));
-    if (i == 0) return false;
+    if (i == 0) return !is_drawn(g, lineout_short_name(event->target));
     struct graph_text_job *j = job_at(g, i - 1);
-    j->state = word(g, event->to);
-    if (!slice_eq(j->cause, event->cause)) j->cause = arena_slice(&g->arena, event->cause);
+    struct wire_job_view now = {.state = event->to, .cause = event->cause};
+    j->state = word(g, job_text_state(&now));
+    if (j->items == 0 && !slice_eq(j->cause, event->cause)) j->cause = arena_slice(&g->arena, event->cause);
     if (event->attempt > 0) j->attempt = event->attempt;
     return true;
 }
@@ -86,6 +108,42 @@ static enum err load_jobs(struct graph_text *g, struct slice target) {
         if (e != ERR_OK || !(f.flags & FRAME_MORE)) return e;
         e = client_answer(&c->client, f.request, &f, c->why);
     }
+    return e;
+}
+
+/* The items of a job, page by page; they have no parents but it. */
+static enum err load_items(struct graph_text *g, uint32_t whole) {
+    struct cli *c = g->c;
+    struct client_frame f;
+    struct wire_list m = {
+        .what = WIRE_LIST_JOBS, .flow = g->flow, .items_of = job_at(g, whole)->name, .graph = true, .most = 1000};
+    enum err e = ERR_OK;
+    do {
+        e = client_ask(&c->client, WIRE_LIST, &m, &f, c->why);
+        if (e != ERR_OK) return e;
+        const struct wire_listed *page = f.message;
+        const struct wire_job_view *jobs = page->jobs.at;
+        for (uint32_t i = 0; e == ERR_OK && i < page->jobs.count; i++) {
+            e = note_job(g, &jobs[i]);
+            uint32_t at = find(g, lineout_short_name(jobs[i].job));
+            if (e != ERR_OK || at == 0 || job_at(g, at - 1)->is_known) continue;
+            struct graph_text_job *j = job_at(g, at - 1);
+            j->parents = ARENA_ARRAY(&g->arena, uint32_t, 1);
+            j->parents[0] = whole;
+            j->parent_count = 1;
+            j->is_known = j->is_item = true;
+            if (g->prints_json) api_print_line(c, &wire_job_view_desc, &jobs[i]);
+        }
+        m.cursor = arena_slice(&g->arena, page->cursor);
+        client_forget(&c->client);
+    } while (e == ERR_OK && m.cursor.len > 0);
+    return e;
+}
+
+static enum err load_all_items(struct graph_text *g) {
+    enum err e = ERR_OK;
+    for (uint32_t i = 0, count = g->jobs.count; e == ERR_OK && i < count; i++)
+        if (job_at(g, i)->items > 0) e = load_items(g, i);
     return e;
 }
 
@@ -130,7 +188,18 @@ static enum err load_parents(struct graph_text *g) {
     return e;
 }
 
-/* Ordinals rise along the edges, so one pass is enough. */
+static void hang(struct graph_text *g, uint32_t *last, uint32_t i) {
+    const struct graph_text_job *j = job_at(g, i);
+    if (last[j->under] != 0)
+        job_at(g, last[j->under] - 1)->next = i + 1;
+    else if (j->under != 0)
+        job_at(g, j->under - 1)->first = i + 1;
+    else
+        g->root_first = i + 1;
+    last[j->under] = i + 1;
+}
+
+/* Ordinals rise along the edges, so one pass is enough. Items come first under their foreach job. */
 static void arrange(struct graph_text *g) {
     struct arena scratch;
     arena_init(&scratch, 65536, (size_t)64 << 20);
@@ -146,20 +215,26 @@ static void arrange(struct graph_text *g) {
             if (job_at(g, p)->layer >= j->layer) j->layer = job_at(g, p)->layer + 1;
         }
         if (j->layer >= g->layer_count) g->layer_count = j->layer + 1;
-        if (last[j->under] != 0)
-            job_at(g, last[j->under] - 1)->next = i + 1;
-        else if (j->under != 0)
-            job_at(g, j->under - 1)->first = i + 1;
-        else
-            g->root_first = i + 1;
-        last[j->under] = i + 1;
     }
+    for (uint32_t i = 0; i < g->jobs.count; i++)
+        if (job_at(g, i)->is_item) hang(g, last, i);
+    for (uint32_t i = 0; i < g->jobs.count; i++)
+        if (!job_at(g, i)->is_item) hang(g, last, i);
     arena_fini(&scratch);
 }
 
 enum err graph_load(struct graph_text *g, struct slice target) {
+    const uint8_t *slash = memchr(target.ptr, '/', target.len);
+    if (slash != NULL) {
+        g->unfolds = true;
+        g->only = arena_slice(&g->arena, lineout_short_name(target));
+        target = slice_of(target.ptr, (size_t)(slash - target.ptr));
+    }
     enum err e = load_jobs(g, target);
+    if (e == ERR_OK && g->only.len > 0 && find(g, g->only) == 0)
+        return cli_refuse(g->c, ERR_NOT_FOUND, "flow %.*s has no job %.*s", SLICE_FMT(g->flow), SLICE_FMT(g->only));
     if (e == ERR_OK) e = load_parents(g);
+    if (e == ERR_OK && g->unfolds) e = load_all_items(g);
     if (e == ERR_OK) arrange(g);
     return e;
 }

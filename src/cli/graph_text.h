@@ -15,11 +15,13 @@
 
 struct graph_text_job {
     struct slice name; /* without the flow */
-    struct slice state, cause;
+    struct slice state, cause; /* cause: of a foreach job what its items do */
     uint32_t attempt;
+    uint32_t items; /* of a foreach job: how many */
     uint32_t *parents; /* positions */
     uint32_t parent_count;
     bool is_known; /* its parents are */
+    bool is_item;
     uint32_t layer;
     uint32_t under;       /* position + 1 of the parent that it hangs under; 0 = none */
     uint32_t first, next; /* children that hang under it, position + 1 */
@@ -34,6 +36,8 @@ struct graph_text {
     uint32_t root_first; /* those under none */
     uint32_t layer_count;
     bool prints_json; /* each job as it is loaded */
+    bool unfolds;     /* items are jobs of the picture, each under its foreach job */
+    struct slice only; /* this job and its items alone; empty = all */
 };
 
 /* Where it is drawn. */
@@ -47,7 +51,7 @@ void graph_init(struct graph_text *g, struct cli *c);
 void graph_fini(struct graph_text *g);
 /* Asks for the flow and for all that is not known of it yet; answers to other requests are dropped meanwhile. */
 CHECKED enum err graph_load(struct graph_text *g, struct slice target);
-/* A job has changed; false: it is not known. */
+/* A job has changed; false: it is not known, or it is an item that is counted with its foreach job. */
 bool graph_change(struct graph_text *g, const struct wire_event *event);
 
 void graph_draw_tree(const struct graph_text *g, const struct graph_pen *pen);                   /* a line per job */

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "err.h"
 #include "panic.h"
+#include "roff.h"
 
 static const struct {
     int code;
@@ -61,13 +62,21 @@ static const char *const usual[] = {"up",   "run", "submit", "ls",      "show", 
 
 /* A group begins with its first verb in the table. */
 static const struct {
-    const char *first, *title;
+    const char *first, *title, *man;
 } groups[] = {
-    {"up", "Start and stop"},      {"run", "Submit and look"}, {"cancel", "Change flows and jobs"},
-    {"schedule add", "Schedules"}, {"deploy", "Services"},     {"workers", "Workers, limits, events"},
-    {"kv get", "Keys and blobs"},  {"console", "Access"},      {"cert init", "Certificates"},
-    {"journal verify", "Journal"}, {"bench", "Tools"},
+    {"up", "Start and stop", "START AND STOP"},
+    {"run", "Submit and look", "SUBMIT AND LOOK"},
+    {"cancel", "Change flows and jobs", "CHANGE FLOWS AND JOBS"},
+    {"schedule add", "Schedules", "SCHEDULES"},
+    {"deploy", "Services", "SERVICES"},
+    {"workers", "Workers, limits, events", "WORKERS, LIMITS, EVENTS"},
+    {"kv get", "Keys and blobs", "KEYS AND BLOBS"},
+    {"console", "Access", "ACCESS"},
+    {"cert init", "Certificates", "CERTIFICATES"},
+    {"journal verify", "Journal", "JOURNAL"},
+    {"bench", "Tools", "TOOLS"},
 };
+#define GROUP_COUNT (sizeof groups / sizeof groups[0])
 
 static const struct cli_verb *verb_called(const char *words) {
     for (uint32_t i = 0; i < cli_verb_count; i++)
@@ -102,12 +111,13 @@ static void help_usual(const char *build) {
 static void help_all(const char *build) {
     help_head(build);
     for (uint32_t i = 0; i < cli_verb_count; i++) {
-        for (size_t k = 0; k < sizeof groups / sizeof groups[0]; k++)
+        for (size_t k = 0; k < GROUP_COUNT; k++)
             if (strcmp(groups[k].first, cli_verbs[i].words) == 0) printf("\n%s:\n", groups[k].title);
         line_of(&cli_verbs[i]);
     }
     help_everywhere();
-    printf("\nFlows and jobs are named by their id (f3k9a, f3k9a/train) or a unique beginning of it.\n"
+    printf("\nFlows and jobs are named by their id (f3k9a, f3k9a/train), a unique beginning of it, the name of a flow\n"
+           "(nightly-etl/load: the newest of that name), or @last, the newest flow that you submitted.\n"
            "`reeve help VERB` shows the flags of a verb; `reeve help --man` prints the manual page.\n\nexit codes:\n");
     for (size_t i = 0; i < EXIT_COUNT; i++) printf("  %4d  %s\n", exits[i].code, exits[i].meaning);
 }
@@ -123,69 +133,99 @@ void cli_help(const struct cli_verb *verb, const char *build) {
 
 /* ---- the manual page ---- */
 
-/* A line that begins with a dot or a quote would be a command of roff; a backslash always is. */
-static void roff(const char *text) {
-    if (*text == '.' || *text == '\'') fputs("\\&", stdout);
-    for (; *text != 0; text++) {
-        if (*text == '\\')
-            fputs("\\e", stdout);
-        else if (*text == '-')
-            fputs("\\-", stdout);
-        else
-            fputc(*text, stdout);
+static void man_flags(const struct cli_flag *flags) {
+    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
+        char tag[64];
+        snprintf(tag, sizeof tag, "%s%.1s%s--%s", f->letter != 0 ? "-" : "", &f->letter, f->letter != 0 ? ", " : "",
+                 f->name);
+        roff_item(stdout, tag, f->value, f->text);
     }
 }
 
-static void man_flags(const struct cli_flag *flags) {
-    for (const struct cli_flag *f = flags; f != NULL && f->name != NULL; f++) {
-        printf(".TP\n\\fB\\-\\-%s\\fR", f->name);
-        if (f->letter != 0) printf(", \\fB\\-%c\\fR", f->letter);
-        if (f->value != NULL) printf(" \\fI%s\\fR", f->value);
+static void man_verb(const struct cli_verb *v) {
+    printf(".SS \"reeve %s ", v->words);
+    roff_text(stdout, v->args);
+    printf("\"\n");
+    roff_text(stdout, v->text);
+    printf(".\n");
+    if (v->more != NULL) roff_text(stdout, v->more), printf("\n");
+    man_flags(v->flags);
+}
+
+static void man_example(const char *text, const char *lines) {
+    printf(".PP\n");
+    roff_text(stdout, text);
+    printf("\n.PP\n.nf\n.RS\n");
+    while (*lines != 0) {
+        char line[256];
+        size_t len = strcspn(lines, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)len, lines);
+        roff_text(stdout, line);
         printf("\n");
-        roff(f->text);
-        printf("\n");
+        lines += len + (lines[len] != 0);
     }
+    printf(".RE\n.fi\n");
+}
+
+static void man_files(void) {
+    static const char *const files[][2] = {
+        {".reeve", "data directory of the server: journal, history, blobs, tokens, logs"},
+        {".reeve/reeve.yaml", "settings of the server, see reeve-serve(8)"},
+        {".reeve/admin.token, .reeve/worker.token", "tokens made at the first start"},
+        {".reeve/serve.log, .reeve/worker.log", "logs of what `reeve up` started"},
+        {".reeve-worker", "identity and undelivered results of a worker, see reeve-worker(8)"},
+        {"~/.config/reeve/contexts.json", "named servers and their tokens (`reeve context`)"},
+        {"~/.reeve_history", "history of `reeve shell`"}};
+    printf(".SH FILES\n");
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) roff_item(stdout, files[i][0], NULL, files[i][1]);
+}
+
+static void man_environment(void) {
+    static const char *const variables[][2] = {
+        {"REEVE_DATA", "directory of the server (default: .reeve here or in a parent folder)"},
+        {"REEVE_SERVER, REEVE_TOKEN", "address of the server, and the token for it"},
+        {"REEVE_CONTEXT", "name of the context to use"},
+        {"REEVE_TLS_CA, REEVE_TLS_PIN, REEVE_TLS_CERT", "as the flags --tls-ca, --tls-pin and --tls-cert"},
+        {"REEVE_HISTORY", "file for the history of `reeve shell`"},
+        {"NO_COLOR", "no colours"}};
+    printf(".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        roff_item(stdout, variables[i][0], NULL, variables[i][1]);
 }
 
 static void man_end(void) {
-    printf(".SH FILES\n.TP\n\\fI.reeve\\fR\ndata directory of the server: journal, history, blobs, tokens, logs\n"
-           ".TP\n\\fI.reeve/reeve.yaml\\fR\nsettings of the server\n"
-           ".TP\n\\fI.reeve/admin.token\\fR, \\fI.reeve/worker.token\\fR\ntokens made at the first start\n"
-           ".TP\n\\fI~/.config/reeve/contexts.json\\fR\nnamed servers and their tokens (\\fBreeve context\\fR)\n"
-           ".TP\n\\fI~/.reeve_history\\fR\nhistory of \\fBreeve shell\\fR\n");
-    printf(".SH EXAMPLES\n.TP\nStart a server and a worker, run a command, submit a flow:\n"
-           ".nf\nreeve up \\-\\-detach\nreeve run \\-\\- echo hello\nreeve submit flow.yaml \\-\\-wait\n.fi\n"
-           ".TP\nFind out why a flow waits, and approve a gate:\n"
-           ".nf\nreeve why f3k9a\nreeve approve f3k9a/deploy\n.fi\n"
-           ".TP\nRun a flow every night:\n"
-           ".nf\nreeve schedule add nightly.yaml \\-\\-cron '30 2 * * *' \\-\\-zone Europe/Lisbon\n.fi\n");
+    printf(".SH EXIT STATUS\n");
+    for (size_t i = 0; i < EXIT_COUNT; i++) {
+        char code[16];
+        snprintf(code, sizeof code, "%d", exits[i].code);
+        roff_item(stdout, code, NULL, exits[i].meaning);
+    }
+    man_environment();
+    man_files();
+    printf(".SH EXAMPLES\n");
+    man_example("Start a server and a worker, run a command, submit a flow:",
+                "reeve up --detach\nreeve run -- echo hello\nreeve submit flow.yaml --wait");
+    man_example("See what a flow would do, and what is wrong with this machine:", "reeve plan flow.yaml\nreeve doctor");
+    man_example("Find out why a flow waits, and approve a gate:", "reeve why f3k9a\nreeve approve f3k9a/deploy");
+    man_example("Run a flow every night:", "reeve schedule add nightly.yaml --cron '30 2 * * *' --zone Europe/Lisbon");
+    man_example("See who changed limits in the last week:", "reeve audit --since 7d --type limit");
+    printf(".SH SEE ALSO\n.BR reeve\\-flow (5),\n.BR reeve\\-serve (8),\n.BR reeve\\-worker (8)\n");
 }
 
 static void man(const char *build) {
-    printf(".TH REEVE 1 \"\" \"reeve %s\"\n.SH NAME\nreeve \\- runs jobs, flows and services durably\n", build);
-    printf(".SH SYNOPSIS\n\\fBreeve\\fR \\fIVERB\\fR [\\fIFLAG\\fR]... [\\fIARG\\fR]...\n.SH VERBS\n");
+    roff_head(stdout, "reeve", 1, build, "run jobs, flows and services durably");
+    printf(".SH SYNOPSIS\n\\fBreeve\\fR \\fIVERB\\fR [\\fIFLAG\\fR]... [\\fIARG\\fR]...\n.SH DESCRIPTION\n");
+    roff_text(stdout, "Runs jobs, job graphs (flows) and services. An acknowledged job is never lost.");
+    printf("\n.PP\n");
+    roff_text(stdout, "Flows and jobs are named by their id (f3k9a, f3k9a/train) or a unique beginning of it.");
+    printf("\n");
     for (uint32_t i = 0; i < cli_verb_count; i++) {
-        const struct cli_verb *v = &cli_verbs[i];
-        printf(".SS \"reeve %s ", v->words);
-        roff(v->args);
-        printf("\"\n");
-        roff(v->text);
-        printf(".\n");
-        if (v->more != NULL) roff(v->more), printf("\n");
-        man_flags(v->flags);
+        for (size_t k = 0; k < GROUP_COUNT; k++)
+            if (strcmp(groups[k].first, cli_verbs[i].words) == 0) printf(".SH %s\n", groups[k].man);
+        man_verb(&cli_verbs[i]);
     }
     printf(".SH FLAGS OF EVERY VERB\n");
     man_flags(cli_common_flags);
-    printf(".SH EXIT STATUS\n");
-    for (size_t i = 0; i < EXIT_COUNT; i++) {
-        printf(".TP\n%d\n", exits[i].code);
-        roff(exits[i].meaning);
-        printf("\n");
-    }
-    printf(".SH ENVIRONMENT\n.TP\n\\fBREEVE_DATA\\fR\ndirectory of the server (default: .reeve here or in a parent "
-           "folder)\n.TP\n\\fBREEVE_SERVER\\fR, "
-           "\\fBREEVE_TOKEN\\fR\naddress of the server, and the token for it\n.TP\n\\fBREEVE_CONTEXT\\fR\n"
-           "name of the context to use\n.TP\n\\fBNO_COLOR\\fR\nno colours\n");
     man_end();
 }
 

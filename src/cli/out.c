@@ -147,11 +147,13 @@ static const struct {
     enum out_colour colour;
     bool is_end;
 } states[] = {
-    {"waiting", "·", OUT_GREY, false},    {"held", "?", OUT_YELLOW, false},  {"ready", "○", OUT_PLAIN, false},
-    {"dispatched", "◔", OUT_BLUE, false}, {"running", "●", OUT_BLUE, false}, {"checking", "◑", OUT_BLUE, false},
-    {"succeeded", "✓", OUT_GREEN, true},  {"failed", "✗", OUT_RED, true},    {"timed_out", "✗", OUT_RED, true},
-    {"cancelled", "–", OUT_YELLOW, true}, {"denied", "✗", OUT_RED, true},    {"quarantined", "!", OUT_RED, true},
-    {"skipped", "–", OUT_GREY, true},
+    {"waiting", "·", OUT_GREY, false},   {"held", "?", OUT_YELLOW, false},
+    {"ready", "○", OUT_PLAIN, false},    {"dispatched", "◔", OUT_BLUE, false},
+    {"running", "●", OUT_BLUE, false},   {"checking", "◑", OUT_BLUE, false},
+    {"succeeded", "✓", OUT_GREEN, true}, {"failed", "✗", OUT_RED, true},
+    {"timed_out", "✗", OUT_RED, true},   {"cancelled", "–", OUT_YELLOW, true},
+    {"denied", "✗", OUT_RED, true},      {"quarantined", "!", OUT_RED, true},
+    {"skipped", "–", OUT_GREY, true},    {WIRE_UPSTREAM_FAILED, "✗", OUT_GREY, true},
 };
 _Static_assert(sizeof states / sizeof states[0] == OUT_STATES_MAX, "every state has its look");
 
@@ -197,6 +199,16 @@ const char *out_age(int64_t now_ms, int64_t then_ms, char text[OUT_TIME_BYTES]) 
         snprintf(text, OUT_TIME_BYTES, "%lldh", (long long)(s / 3600));
     else
         snprintf(text, OUT_TIME_BYTES, "%lldd", (long long)(s / 86400));
+    return text;
+}
+
+const char *out_took(int64_t from_ms, int64_t to_ms, char text[OUT_TIME_BYTES]) {
+    int64_t ms = to_ms > from_ms ? to_ms - from_ms : 0;
+    if (ms >= 10000) return out_age(to_ms, from_ms, text);
+    if (ms < 1000)
+        snprintf(text, OUT_TIME_BYTES, "%lldms", (long long)ms);
+    else
+        snprintf(text, OUT_TIME_BYTES, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
     return text;
 }
 

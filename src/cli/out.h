@@ -36,7 +36,7 @@ const char *out_paint(const struct cli *c, enum out_colour colour); /* "" when t
 const char *out_plain(const struct cli *c);                         /* back to normal */
 enum out_colour out_state_colour(struct slice state);
 const char *out_state_sign(struct slice state); /* one character */
-#define OUT_STATES_MAX 13u
+#define OUT_STATES_MAX 14u
 uint32_t out_state_number(struct slice state); /* OUT_STATES_MAX = an unknown one */
 struct slice out_state_at(uint32_t number);
 struct slice out_state_word(struct slice state); /* the same word, for ever; empty: it is unknown */
@@ -48,6 +48,7 @@ void out_say(FILE *to, const char *format, ...) __attribute__((format(printf, 2,
 
 #define OUT_TIME_BYTES 32u
 const char *out_age(int64_t now_ms, int64_t then_ms, char text[OUT_TIME_BYTES]); /* "5m", "-" when there is none */
+const char *out_took(int64_t from_ms, int64_t to_ms, char text[OUT_TIME_BYTES]); /* the same, below 10s with ms */
 const char *out_time(int64_t ms, char text[OUT_TIME_BYTES]);                     /* local, with seconds */
 const char *out_bytes(uint64_t bytes, char text[OUT_TIME_BYTES]);
 

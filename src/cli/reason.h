@@ -3,6 +3,8 @@
 #ifndef REEVE_REASON_H
 #define REEVE_REASON_H
 
+#include <stdio.h>
+
 #include "cli.h"
 
 #define REASON_AFTER_MS 1000 /* of silence */
@@ -23,6 +25,8 @@ void reason_forget(struct reason *r);
 /* What a person should know about the reason, as one line: with the command that approves, if that is what it takes. */
 void reason_text(const struct wire_reason *r, char *ret, size_t size);
 
+/* The end of what the last attempt of a job wrote, indented; nothing when it wrote nothing. */
+void reason_last_lines(struct cli *c, struct slice job, FILE *to);
 /* The failed jobs of a flow, or the job, on standard error: exit code, reason and last lines of each. */
 CHECKED enum err reason_failures(struct cli *c, struct slice target);
 

@@ -3,12 +3,10 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPECTED "expected HOST, HOST:PORT, or tls://HOST:PORT for a server with TLS"
-#define PORT_MAX 65535
-#define PORT_DIGITS_MAX 5u
+#define PORT_MAX 65535u
 
 struct parts {
     const char *host, *port; /* port NULL: it was not given */
@@ -50,9 +48,12 @@ static bool is_good(const struct parts *p) {
     if (p->host_len <= 0 || host[strcspn(host, "/?#@[] \t")] != 0) return false;
     if ((p->is_bracketed || strchr(host, ':') != NULL) && !is_ipv6(host)) return false;
     if (p->port == NULL) return true;
-    bool is_number =
-        p->port_len > 0 && p->port_len <= (int)PORT_DIGITS_MAX && strspn(p->port, "0123456789") == (size_t)p->port_len;
-    return is_number && atoi(p->port) > 0 && atoi(p->port) <= PORT_MAX;
+    uint32_t port = 0;
+    for (int i = 0; i < p->port_len && port <= PORT_MAX; i++) {
+        if (p->port[i] < '0' || p->port[i] > '9') return false;
+        port = port * 10 + (uint32_t)(p->port[i] - '0');
+    }
+    return port > 0 && port <= PORT_MAX;
 }
 
 static bool write_parts(const struct parts *p, bool tls, char ret[SERVER_ADDRESS_BYTES_MAX]) {

@@ -25,9 +25,8 @@ static const char *flag_or_environment(const struct cli *c, const char *flag, co
 }
 
 bool server_choice_is_own(const struct cli *c) {
-    static const char *const flags[] = {"data", "server", "context", "tls-ca", "tls-pin", "tls-cert"};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (cli_flag(c, flags[i]) != NULL) return true;
+    for (size_t i = 0; i < CLI_PLACE_FLAGS; i++)
+        if (cli_flag(c, cli_common_flags[i].name) != NULL) return true;
     return false;
 }
 

@@ -220,7 +220,8 @@ static void complete(struct shell *s) {
     struct complete x;
     struct arena arena;
     arena_init(&arena, 65536, (size_t)64 << 20);
-    complete_line(&x, s->c, &arena, slice_of(s->edit.text, s->edit.at));
+    complete_line(&x, s->c, &arena, slice_of(s->edit.text, s->edit.at), false);
+    if (x.wants_files) complete_files(&x);
     struct slice common = complete_common(&x);
     if (x.choices.count == 1) {
         const struct complete_choice *only = vec_at(&x.choices, 0);

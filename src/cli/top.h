@@ -40,6 +40,8 @@ struct top_row {
     struct slice text[TOP_COLUMNS_MAX];
     uint8_t style[TOP_COLUMNS_MAX];
     uint32_t done, bad, active, total; /* of its bar */
+    uint32_t upstream;                 /* of the bad ones: failed only because of another */
+    bool has_items;                    /* of a foreach job */
     bool is_paused;
     bool is_line;        /* text[0] has the whole width */
     uint64_t question;   /* of a question: */

@@ -14,7 +14,12 @@ static enum err ask(struct top *t, enum wire_op op, const void *message, uint32_
 
 static enum err ask_list(struct top *t, struct top_view *v, uint8_t what) {
     struct wire_list m = {.what = what, .most = TOP_ROWS_MAX};
-    if (v->kind == TOP_JOBS) m.flow = slice_str(v->target);
+    if (v->kind == TOP_JOBS) m.flow = slice_str(v->target), m.reasons = true;
+    const uint8_t *slash = m.flow.len > 0 ? memchr(m.flow.ptr, '/', m.flow.len) : NULL;
+    if (slash != NULL) { /* the items of a foreach job */
+        m.items_of = lineout_short_name(m.flow);
+        m.flow.len -= m.items_of.len + 1;
+    }
     /* Without a filter what has room is enough, and one more to know that there is more. */
     uint32_t wanted = v->at + t->screen.rows + 50u;
     if (v->filter[0] == 0 && wanted < m.most) m.most = wanted;

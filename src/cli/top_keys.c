@@ -108,7 +108,9 @@ static void go_in(struct top *t) {
     struct slice id = subject(t);
     snprintf(target, sizeof target, "%.*s", SLICE_FMT(id));
     if (id.len == 0 || kind == TOP_WORKERS || kind == TOP_HELP || kind == TOP_ASK || kind == TOP_LOG) return;
-    top_push(t, kind == TOP_FLOWS ? TOP_JOBS : kind == TOP_JOB ? TOP_LOG : TOP_JOB, target);
+    const struct top_row *row = kind == TOP_JOBS ? top_selected(t) : NULL;
+    bool is_list = kind == TOP_FLOWS || (row != NULL && row->has_items);
+    top_push(t, is_list ? TOP_JOBS : kind == TOP_JOB ? TOP_LOG : TOP_JOB, target);
 }
 
 static void key_log(struct top *t) {

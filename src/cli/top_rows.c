@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "hex.h"
+#include "job_text.h"
 #include "top.h"
 
 #define JOB_LINES_MAX 10u /* of its output beside everything else about a job */
@@ -52,6 +53,7 @@ static void count_states(struct top_row *row, const struct wire_flow_view *v) {
     static const char *const active[] = {"dispatched", "running", "checking", NULL};
     const struct wire_amount *states = v->states.at;
     row->total = v->job_count;
+    row->upstream = v->upstream_failed;
     for (uint32_t i = 0; i < v->states.count; i++) {
         uint32_t amount = (uint32_t)states[i].amount;
         if (is_one_of(states[i].name, good)) row->done += amount;
@@ -75,7 +77,7 @@ void top_rows_flows(struct top_view *v, const struct wire_listed *m, int64_t now
         state(p, row, 2, list[i].state, list[i].paused);
         print(p, row, 4, SCREEN_PLAIN, "%u/%u", row->done, row->total);
         if (row->active > 0) print(p, row, 5, SCREEN_CYAN, "%u", row->active);
-        if (row->bad > 0) print(p, row, 6, SCREEN_RED, "%u", row->bad);
+        if (row->bad > row->upstream) print(p, row, 6, SCREEN_RED, "%u", row->bad - row->upstream);
         put(p, row, 7, SCREEN_GREY, slice_str(out_age(end, list[i].created_ms, age)));
     }
 }
@@ -87,13 +89,19 @@ void top_rows_jobs(struct top_view *v, const struct wire_listed *m, int64_t now_
     top_part_clear(p);
     for (uint32_t i = 0; i < m->jobs.count; i++) {
         struct top_row *row = row_new(p, list[i].job);
+        struct buf reason;
+        buf_init(&reason, 4096);
+        job_text_reason(&list[i], &reason);
+        row->has_items = list[i].items > 0;
         put(p, row, 0, SCREEN_BOLD, v->kind == TOP_JOBS ? lineout_short_name(list[i].job) : list[i].job);
         state(p, row, 1, list[i].state, false);
+        if (wire_is_upstream_failed(&list[i])) put(p, row, 1, SCREEN_GREY, SLICE("✗ upstream"));
         put(p, row, 2, SCREEN_PLAIN, list[i].cause);
         if (list[i].attempt > 0) print(p, row, 3, SCREEN_PLAIN, "%u/%u", list[i].attempt, list[i].attempts_max);
         put(p, row, 4, SCREEN_PLAIN, list[i].worker);
         put(p, row, 5, SCREEN_GREY, slice_str(out_age(now_ms, list[i].since_ms, age)));
-        put(p, row, 6, SCREEN_PLAIN, list[i].reason);
+        put(p, row, 6, SCREEN_PLAIN, buf_slice(&reason));
+        buf_fini(&reason);
     }
 }
 

@@ -7,7 +7,9 @@
 
 #include "api_print.h"
 #include "hex.h"
+#include "named.h"
 #include "out.h"
+#include "progress.h"
 #include "verbs.h"
 
 #define PART_BYTES (1u << 20)
@@ -21,7 +23,9 @@ enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret) {
         hash[i] = (uint8_t)byte;
     }
     if (!good)
-        return cli_refuse(c, ERR_INVALID, "expected the hash of a blob (64 hexadecimal digits), found `%s`", text);
+        return cli_refuse(c, ERR_INVALID,
+                          "expected the hash of a blob (64 hexadecimal digits, or at least the first %u), found `%s`",
+                          NAMED_HASH_DIGITS_LEAST, text);
     *ret = slice_of(hash, DIGEST_BYTES);
     return ERR_OK;
 }
@@ -84,6 +88,8 @@ static enum err put_parts(struct cli *c, struct blob_source *s, const struct wir
     *ret_bytes = begin->bytes;
     if (e != ERR_OK || state.stored) return e;
     uint64_t upload = state.upload, at = 0;
+    struct progress progress;
+    progress_begin(&progress, c, s->path, begin->bytes);
     source_hash_begin(c, s);
     for (;;) {
         e = source_next(c, s, &part);
@@ -92,8 +98,10 @@ static enum err put_parts(struct cli *c, struct blob_source *s, const struct wir
         e = state_of(c, WIRE_BLOB_PART, &m, &state);
         if (e != ERR_OK) break;
         at += part.len;
+        progress_step(&progress, at);
         client_forget(&c->client);
     }
+    progress_end(&progress);
     source_hash_end(c, s, hash);
     if (e != ERR_OK) return e;
     struct wire_blob_end end = {.upload = upload, .hash = slice_of(hash, DIGEST_BYTES)};
@@ -103,10 +111,10 @@ static enum err put_parts(struct cli *c, struct blob_source *s, const struct wir
     return e;
 }
 
-enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash) {
+enum err blob_put(struct cli *c, const char *path, struct slice bytes, struct slice *ret_hash) {
     uint8_t *hash = arena_alloc(&c->arena, DIGEST_BYTES);
     uint64_t sent = 0;
-    struct blob_source s = {.path = "memory", .fd = -1, .rest = bytes};
+    struct blob_source s = {.path = path, .fd = -1, .rest = bytes};
     c->world->hasher->whole(c->world->hasher, bytes, hash);
     struct wire_blob_begin begin = {.hash = slice_of(hash, DIGEST_BYTES), .bytes = bytes.len};
     enum err e = put_parts(c, &s, &begin, hash, &sent);

@@ -221,11 +221,48 @@ static bool asks_yes(const char *what) {
     return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* The open gates of one flow. */
+struct gates {
+    struct slice flow; /* "f3k9a/" */
+    struct buf jobs;   /* for people */
+    const char *first;
+    uint32_t count;
+};
+
+static bool note_gate(struct cli *c, const struct wire_question_view *v, void *ctx) {
+    struct gates *g = ctx;
+    if (!slice_begins(v->job, g->flow)) return false;
+    buf_printf(&g->jobs, "%s%.*s", g->count > 0 ? ", " : "", SLICE_FMT(v->job));
+    if (g->count++ > 0) return false;
+    char *job = arena_alloc(&c->arena, v->job.len + 1);
+    snprintf(job, v->job.len + 1, "%.*s", SLICE_FMT(v->job));
+    g->first = job;
+    return false;
+}
+
+/* A flow stands for its only job that waits for approval; when none does, WHY tells what the flow waits for. */
+static enum err only_gate(struct cli *c) {
+    char flow[WIRE_TARGET_MAX + 2];
+    if (strchr(c->args[0], '/') != NULL) return ERR_OK;
+    snprintf(flow, sizeof flow, "%s/", c->args[0]);
+    struct gates g = {.flow = slice_str(flow)};
+    buf_init(&g.jobs, 65536);
+    enum err e = each_question(c, note_gate, &g, NULL);
+    if (e == ERR_OK && g.count > 1)
+        e = cli_refuse(c, ERR_INVALID, "%u jobs of %s wait for approval: name one of %.*s", g.count, c->args[0],
+                       SLICE_FMT(buf_slice(&g.jobs)));
+    if (e == ERR_OK && g.count == 1) c->args[0] = (char *)(uintptr_t)g.first;
+    buf_fini(&g.jobs);
+    return e;
+}
+
 /* The question that the job stands before, with what is to be decided on. */
 static enum err question_of(struct cli *c, struct wanted *w) {
+    enum err e = only_gate(c);
+    if (e != ERR_OK) return e;
     struct client_frame f;
     struct wire_why m = {slice_str(c->args[0])};
-    enum err e = client_ask(&c->client, WIRE_WHY, &m, &f, c->why);
+    e = client_ask(&c->client, WIRE_WHY, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_reason *r = f.message;
     if (r->question == 0)

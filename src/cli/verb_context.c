@@ -129,7 +129,7 @@ static enum err read_pin(struct cli *c, struct slice *ret) {
                       SLICE_FMT(*ret));
 }
 
-struct change {
+struct context_edit {
     struct cli *c;
     struct slice name;
     struct context context; /* to be added; else the one of that name */
@@ -138,7 +138,7 @@ struct change {
 };
 
 static enum err add(void *ctx, struct contexts *all, struct why *why) {
-    struct change *x = ctx;
+    struct context_edit *x = ctx;
     struct context *old = context_find(all, x->name);
     x->was_there = old != NULL;
     x->used = all->used;
@@ -158,7 +158,7 @@ static enum err add(void *ctx, struct contexts *all, struct why *why) {
 enum err verb_context_add(struct cli *c) {
     const char *server = cli_flag(c, "server");
     char *address = arena_alloc(&c->arena, SERVER_ADDRESS_BYTES_MAX);
-    struct change x = {.c = c, .name = slice_str(c->args[0])};
+    struct context_edit x = {.c = c, .name = slice_str(c->args[0])};
     enum err e = check_name(c, c->args[0]);
     if (e == ERR_OK && server == NULL)
         e = cli_refuse(c, ERR_INVALID, "--server is missing: a context is a server, like --server tls://HOST");
@@ -180,7 +180,7 @@ enum err verb_context_add(struct cli *c) {
 /* ---- use, rm ---- */
 
 static enum err use(void *ctx, struct contexts *all, struct why *why) {
-    struct change *x = ctx;
+    struct context_edit *x = ctx;
     struct context *found;
     enum err e = x->name.len > 0 ? context_need(all, x->name, &found, why) : ERR_OK;
     if (e != ERR_OK) return e;
@@ -192,7 +192,7 @@ static enum err use(void *ctx, struct contexts *all, struct why *why) {
 enum err verb_context_use(struct cli *c) {
     bool none = cli_flag(c, "none") != NULL;
     if (none + c->arg_count != 1) return cli_refuse(c, ERR_INVALID, "expected one of NAME and --none");
-    struct change x = {.c = c, .name = none ? (struct slice){0} : slice_str(c->args[0])};
+    struct context_edit x = {.c = c, .name = none ? (struct slice){0} : slice_str(c->args[0])};
     enum err e = contexts_change(&c->arena, use, &x, c->why);
     if (e != ERR_OK) return e;
     tell(c, &x.context, x.used, none ? "no context is in use" : "in use");
@@ -202,7 +202,7 @@ enum err verb_context_use(struct cli *c) {
 }
 
 static enum err rm(void *ctx, struct contexts *all, struct why *why) {
-    struct change *x = ctx;
+    struct context_edit *x = ctx;
     struct context *old, *list = all->contexts.at;
     enum err e = context_need(all, x->name, &old, why);
     if (e != ERR_OK) return e;
@@ -216,7 +216,7 @@ static enum err rm(void *ctx, struct contexts *all, struct why *why) {
 }
 
 enum err verb_context_rm(struct cli *c) {
-    struct change x = {.c = c, .name = slice_str(c->args[0])};
+    struct context_edit x = {.c = c, .name = slice_str(c->args[0])};
     enum err e = contexts_change(&c->arena, rm, &x, c->why);
     if (e == ERR_OK) tell(c, &x.context, x.used, x.was_used ? "removed; no context is in use now" : "removed");
     return e;

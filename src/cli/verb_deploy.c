@@ -96,7 +96,7 @@ static enum err program_read(struct cli *c, struct wire_flow *ret) {
     enum err e = file_read(c, c->args[0], FILE_BYTES_MAX, &run.script);
     if (e == ERR_OK && run.script.len == 0) e = cli_refuse(c, ERR_INVALID, "%s is empty", c->args[0]);
     if (e == ERR_OK && run.script.len > INLINE_BYTES_MAX) {
-        e = blob_put(c, run.script, &run.script_hash);
+        e = blob_put(c, c->args[0], run.script, &run.script_hash);
         run.script = (struct slice){0};
     }
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
@@ -121,7 +121,7 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
         if (cli_flag(c, of_programs[i]) != NULL)
             return cli_refuse(c, ERR_INVALID, "--%s is for a script or a program; in a flow file, set it there",
                               of_programs[i]);
-    enum err e = verb_flow_file_read(c, c->args[0], FLOW_FILES_SEND, ret, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], FLOW_SUBMITTED, ret, &schedule);
     if (e != ERR_OK) return e;
     struct wire_job *jobs = ret->part.jobs.at;
     for (uint32_t i = 0; i < ret->part.jobs.count; i++)
@@ -131,6 +131,8 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
     if (!is_changed) return ERR_OK;
     if (count > 1)
         return cli_refuse(c, ERR_INVALID, "%s contains %u services: set it in the file for each", c->args[0], count);
+    ret->source = (struct wire_source){0}; /* what is deployed is not what the file says */
+    ret->source_name = ret->params = (struct slice){0};
     struct wire_options *options = ret->part.options.at;
     e = tlv_decode(&wire_run_desc, one->body, TLV_STRICT, &c->arena, &run, c->why);
     if (e == ERR_OK) e = flags_over(c, &run, &options[one->options]);

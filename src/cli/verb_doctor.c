@@ -1,11 +1,9 @@
-/* verb_doctor.c: `reeve doctor`: looks for what is wrong before it hurts: the machine (program/doctor.c), and the server
- * as it answers. A server is not needed; of one elsewhere only that is told which it says itself. */
+/* verb_doctor.c: `reeve doctor`: looks for what is wrong before it hurts: the machine (program/doctor_machine.c),
+ * and the server as it answers. A server is not needed; of one elsewhere only that is told which it says itself. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "datadir.h"
 #include "doctor.h"
 #include "out.h"
 #include "server_choice.h"

@@ -55,6 +55,7 @@ struct graph_watch {
     bool is_dirty, is_bad, is_new; /* new: something came that is not in the picture */
     bool is_waited;                /* the flow is over; what has happened may still be on its way */
     bool is_away;
+    int64_t attached_ms;
     uint32_t events_request, wait_request;
     int64_t drawn_ms;
 };
@@ -101,8 +102,8 @@ static void draw(struct graph_watch *w) {
 /* The flow as it is now, and what happens from now on. */
 static enum err attach(struct graph_watch *w) {
     struct cli *c = w->c;
-    struct wire_name name = {slice_str(c->args[0])};
-    struct wire_follow events = {.targets = {&name, 1}, .state_first = true};
+    struct wire_name name = {slice_str(c->args[0])}, flow = {slice_of(name.name.ptr, strcspn(c->args[0], "/"))};
+    struct wire_follow events = {.targets = {&flow, 1}, .state_first = true}; /* items have events of their own */
     struct wire_wait wait = {.targets = {&name, 1}};
     struct wire_stop stop = {.request = w->events_request};
     uint32_t ignored = 0;
@@ -113,6 +114,7 @@ static enum err attach(struct graph_watch *w) {
     if (e == ERR_OK) e = client_send(&c->client, WIRE_WAIT, &wait, &w->wait_request, c->why);
     w->is_new = w->is_waited = w->is_bad = false;
     w->is_dirty = true;
+    w->attached_ms = now_ms(w);
     return e;
 }
 
@@ -183,10 +185,13 @@ static enum err step(struct graph_watch *w) {
         must_draw = w->draws;
     }
     if (must_draw && due <= 0) draw(w);
-    enum err e = client_next(&w->c->client, must_draw && due > 0 ? (int)due : -1, &f, w->c->why);
+    bool reattaches = w->is_new && !w->is_waited;
+    int64_t again = w->attached_ms + AGAIN_MS - now_ms(w); /* many items may begin and end in that time */
+    int64_t wait = must_draw && due > 0 ? due : reattaches ? (again > 0 ? again : 0) : -1;
+    enum err e = client_next(&w->c->client, (int)wait, &f, w->c->why);
     if (e == ERR_OK && f.op != 0) e = hear(w, &f);
     client_forget(&w->c->client);
-    if (e == ERR_OK && w->is_new) e = attach(w);
+    if (e == ERR_OK && reattaches && again <= 0) e = attach(w);
     return e == ERR_UNKNOWN ? come_back(w) : e;
 }
 
@@ -204,6 +209,7 @@ static void finish(struct graph_watch *w) {
 static enum err watch(struct cli *c) {
     struct graph_watch w = {.c = c};
     graph_init(&w.graph, c);
+    w.graph.unfolds = cli_flag(c, "items") != NULL;
     screen_init(&w.screen, true, c->colour);
     enum err e = attach(&w);
     w.draws = e == ERR_OK && !c->json && tty_open(TTY_DRAWING);
@@ -224,6 +230,7 @@ enum err verb_graph(struct cli *c) {
     if (cli_flag(c, "watch") != NULL) return watch(c);
     graph_init(&g, c);
     g.prints_json = c->json;
+    g.unfolds = cli_flag(c, "items") != NULL;
     enum err e = graph_load(&g, slice_str(c->args[0]));
     if (e == ERR_OK && !c->json) graph_draw_tree(&g, &paper);
     graph_fini(&g);

@@ -3,6 +3,8 @@
 
 #include "api_print.h"
 #include "foreign_states.h"
+#include "job_text.h"
+#include "lineout.h"
 #include "out.h"
 #include "reason.h"
 #include "verbs.h"
@@ -162,59 +164,70 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
     }
 }
 
-/* It never ran: a job that it needs failed. */
-static bool is_upstream_failure(const struct wire_job_view *v) {
-    return slice_eq(v->state, SLICE("failed")) && slice_eq(v->cause, SLICE("upstream"));
-}
-
-static void show_cause(struct out_table *t, const struct wire_job_view *v) {
-    if (v->exit_code != 0)
-        out_cell(t, OUT_PLAIN, "%.*s %u", SLICE_FMT(v->cause), v->exit_code);
-    else if (v->signal != 0)
-        out_cell(t, OUT_PLAIN, "signal %u", v->signal);
-    else
-        out_slice(t, OUT_PLAIN, v->cause);
+static void reason_cell(struct out_table *t, const struct wire_job_view *v) {
+    struct buf text;
+    buf_init(&text, 4096);
+    job_text_reason(v, &text);
+    out_slice(t, OUT_PLAIN, buf_slice(&text));
+    buf_fini(&text);
 }
 
 static void show_jobs(struct cli *c, struct out_table *t, const struct wire_listed *page) {
     const struct wire_job_view *list = page->jobs.at;
-    char age[OUT_TIME_BYTES];
+    const char *dialect = cli_flag(c, "dialect");
+    char took[OUT_TIME_BYTES], age[OUT_TIME_BYTES];
     for (uint32_t i = 0; i < page->jobs.count; i++) {
         const struct wire_job_view *v = &list[i];
         out_slice(t, OUT_BOLD, v->job);
-        bool is_upstream = cli_flag(c, "dialect") == NULL && is_upstream_failure(v);
-        out_slice(t, is_upstream ? OUT_GREY : out_state_colour(v->state),
-                  is_upstream ? SLICE("upstream_failed") : state_word(cli_flag(c, "dialect"), v->state, v->cause));
-        show_cause(t, v);
-        out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
+        out_slice(t, out_state_colour(job_text_state(v)),
+                  dialect != NULL ? state_word(dialect, v->state, v->cause) : job_text_state(v));
+        if (v->attempt > 0)
+            out_cell(t, OUT_PLAIN, "%u/%u", v->attempt, v->attempts_max);
+        else
+            out_slice(t, OUT_PLAIN, SLICE(""));
+        out_cell(t, OUT_PLAIN, "%s", job_text_took(v, wall_ms(c), took));
         out_slice(t, OUT_PLAIN, v->worker);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->since_ms, age));
+        reason_cell(t, v);
     }
 }
 
-static const char *const job_heads[] = {"JOB", "STATE", "CAUSE", "TRY", "WORKER", "SINCE"};
+#define JOB_COLUMNS 7
+static const char *const job_heads[] = {"JOB", "STATE", "TRY", "TOOK", "WORKER", "SINCE", "REASON"};
+
+/* The jobs of FLOW, with the items of foreach jobs where they are asked for: by --items, or by a state that one of them
+ * may have. FLOW/JOB lists the items of that job. */
+static enum err list_jobs(struct cli *c, struct wire_list *m) {
+    struct slice target = slice_str(c->args[0]);
+    const uint8_t *slash = memchr(target.ptr, '/', target.len);
+    m->what = WIRE_LIST_JOBS;
+    m->flow = slice_of(target.ptr, slash != NULL ? (size_t)(slash - target.ptr) : target.len);
+    if (slash != NULL) m->items_of = slice_of(slash + 1, target.len - m->flow.len - 1);
+    m->items = cli_flag(c, "items") != NULL || m->states.count > 0;
+    m->apart = true;
+    m->reasons = !c->json;
+    return list(c, "/flows/{flow}/jobs", m, JOB_COLUMNS, job_heads, show_jobs);
+}
 
 enum err verb_ls(struct cli *c) {
     static const char *const heads[] = {"FLOW", "NAME", "STATE", "DONE", "AGE", "TOOK"};
     struct wire_list m = {.what = WIRE_LIST_FLOWS,
                           .name = cli_flag_text(c, "name"),
                           .states = cli_flag_names(c, "state"),
-                          .text = cli_flag_text(c, "search")};
+                          .text = cli_flag_text(c, "search"),
+                          .schedule = cli_flag_text(c, "schedule")};
     enum err e = check_dialect(c);
     if (e == ERR_OK) e = check_states(c);
     if (e == ERR_OK) e = cli_flag_moment(c, "since", &m.since_ms);
     if (e == ERR_OK) e = cli_flag_moment(c, "until", &m.until_ms);
     if (e == ERR_OK) e = cli_pairs(c, "label", &m.labels);
     if (e != ERR_OK) return e;
-    if (c->arg_count == 0) return list(c, "/flows", &m, 6, heads, show_flows);
-    m.what = WIRE_LIST_JOBS;
-    m.flow = slice_str(c->args[0]);
-    return list(c, "/flows/{flow}/jobs", &m, 6, job_heads, show_jobs);
+    return c->arg_count == 0 ? list(c, "/flows", &m, 6, heads, show_flows) : list_jobs(c, &m);
 }
 
 enum err verb_dead(struct cli *c) {
     struct wire_list m = {.what = WIRE_LIST_DEAD};
-    return list(c, "/dead", &m, 6, job_heads, show_jobs);
+    return list(c, "/dead", &m, JOB_COLUMNS, job_heads, show_jobs);
 }
 
 static void show_workers(struct cli *c, struct out_table *t, const struct wire_listed *page) {
@@ -256,6 +269,20 @@ static void line(const struct cli *c, const char *name, struct slice value) {
     printf("\n");
 }
 
+/* A text of several lines, each below the one before. */
+static void lines(const struct cli *c, const char *name, struct slice text) {
+    while (text.len > 0) {
+        const uint8_t *end = memchr(text.ptr, '\n', text.len);
+        size_t len = end != NULL ? (size_t)(end - text.ptr) : text.len;
+        printf("  %s%-12s%s ", out_paint(c, OUT_GREY), name, out_plain(c));
+        out_clean(stdout, slice_of(text.ptr, len));
+        printf("\n");
+        len += end != NULL;
+        text = slice_of(text.ptr + len, text.len - len);
+        name = "";
+    }
+}
+
 static void line_time(const struct cli *c, const char *name, int64_t ms) {
     char text[OUT_TIME_BYTES];
     if (ms != 0) line(c, name, slice_str(out_time(ms, text)));
@@ -270,14 +297,20 @@ static void state_line(const struct cli *c, struct slice what, struct slice stat
     printf("\n");
 }
 
-/* "✗ f1a/load  failed (exit 3)"; what failed only because of another job says so. */
+/* "✗ f1a/load  failed (exit 3)  1.2s"; what failed only because of another job says so. */
 static void show_line(const struct cli *c, const struct wire_job_view *v) {
-    char more[96];
-    snprintf(more, sizeof more, "%.*s", SLICE_FMT(v->cause));
-    if (v->exit_code != 0) snprintf(more, sizeof more, "%.*s %u", SLICE_FMT(v->cause), v->exit_code);
-    if (is_upstream_failure(v))
-        snprintf(more, sizeof more, "upstream_failed%s%.*s", v->root.len > 0 ? ": " : "", SLICE_FMT(v->root));
-    state_line(c, v->job, v->state, slice_str(more));
+    struct buf text;
+    char took[OUT_TIME_BYTES];
+    buf_init(&text, 4096);
+    job_text_brief(v, &text);
+    printf("%s%s%s ", out_paint(c, out_state_colour(job_text_state(v))), out_state_sign(v->state), out_plain(c));
+    printf("%s", out_paint(c, OUT_BOLD)), out_clean(stdout, v->job);
+    printf("%s  %.*s", out_plain(c), SLICE_FMT(job_text_state(v)));
+    if (text.len > 0) fputs(" (", stdout), out_clean(stdout, buf_slice(&text)), fputs(")", stdout);
+    if (v->attempt > 1) printf("  try %u of %u", v->attempt, v->attempts_max);
+    if (v->started_ms != 0) printf("  %s", job_text_took(v, wall_ms(c), took));
+    printf("\n");
+    buf_fini(&text);
 }
 
 static void show_sandbox(struct cli *c, const struct wire_run *run) {
@@ -349,10 +382,10 @@ static void show_try(struct cli *c, const struct wire_attempt_view *v, bool is_f
     if (v->signal != 0) buf_printf(&text, ", signal %u", v->signal);
     if (v->worker.len > 0) buf_printf(&text, ", on %.*s", SLICE_FMT(v->worker));
     int64_t begin = v->started_ms != 0 ? v->started_ms : v->assigned_ms;
-    if (begin != 0 && v->ended_ms != 0) buf_printf(&text, ", for %s", out_age(v->ended_ms, begin, took));
+    if (begin != 0 && v->ended_ms != 0) buf_printf(&text, ", for %s", out_took(begin, v->ended_ms, took));
     show_usage(v, &text);
     if (v->reason.len > 0) buf_printf(&text, ": %.*s", SLICE_FMT(v->reason));
-    line(c, is_first ? "tries" : "", buf_slice(&text));
+    lines(c, is_first ? "tries" : "", buf_slice(&text));
     buf_fini(&text);
 }
 
@@ -372,14 +405,14 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     line(c, "kind", v->kind);
     show_run(c, v->kind, v->body);
     snprintf(number, sizeof number, "%u of %u", v->attempt, v->attempts_max);
-    line(c, "attempt", slice_str(number));
+    if (v->attempt > 0) line(c, "attempt", slice_str(number));
     line(c, "worker", v->worker);
     line(c, "pool", v->pool);
     line_time(c, "since", v->since_ms);
     line_time(c, "due", v->due_ms);
     line(c, "because of", v->root);
-    line(c, "reason", v->reason);
-    line(c, "result", v->result);
+    lines(c, "reason", v->reason);
+    lines(c, "result", v->result);
     show_artifacts(c, v);
     for (uint32_t i = 0; i < v->attempts.count; i++) show_try(c, &tries[i], i == 0);
 }
@@ -394,9 +427,19 @@ static void show_origin(struct cli *c, const struct wire_flow_view *v) {
     line(c, "again of", v->again_of);
 }
 
+/* "failed (compensated)": what the flow does beside its state, or has done. */
+static struct slice flow_note(const struct wire_flow_view *v) {
+    if (v->paused) return SLICE("paused");
+    if (v->cancelling) return SLICE("cancelling");
+    if (slice_eq(v->unwinding, SLICE("due"))) return SLICE("about to compensate");
+    if (slice_eq(v->unwinding, SLICE("stopping"))) return SLICE("stopping its jobs, then compensating");
+    if (slice_eq(v->unwinding, SLICE("done"))) return SLICE("compensated");
+    return v->unwinding;
+}
+
 static void show_flow(struct cli *c, const struct wire_flow_view *v) {
     const struct wire_amount *states = v->states.at;
-    state_line(c, v->flow, v->state, v->paused ? SLICE("paused") : v->cancelling ? SLICE("cancelling") : v->unwinding);
+    state_line(c, v->flow, v->state, flow_note(v));
     line(c, "name", v->name);
     line(c, "by", v->principal);
     line(c, "tenant", v->tenant);
@@ -406,15 +449,20 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
         snprintf(label, sizeof label, "%.*s=%.*s", SLICE_FMT(labels[i].key), SLICE_FMT(labels[i].value));
         line(c, i == 0 ? "labels" : "", slice_str(label));
     }
+    line(c, "schedule", v->schedule);
+    line(c, "slot", v->slot);
     show_origin(c, v);
     line_time(c, "created", v->created_ms);
     line_time(c, "finished", v->finished_ms);
     struct buf text;
     buf_init(&text, 4096);
-    for (uint32_t i = 0; i < v->states.count; i++)
-        buf_printf(&text, "%s%llu %.*s", i ? ", " : "", (unsigned long long)states[i].amount,
-                   SLICE_FMT(states[i].name));
-    line(c, "jobs", buf_slice(&text));
+    for (uint32_t i = 0; i < v->states.count; i++) {
+        bool is_failed = slice_eq(states[i].name, SLICE("failed"));
+        uint64_t amount = states[i].amount - (is_failed ? v->upstream_failed : 0);
+        if (amount > 0) buf_printf(&text, ", %llu %.*s", (unsigned long long)amount, SLICE_FMT(states[i].name));
+        if (is_failed && v->upstream_failed > 0) buf_printf(&text, ", %u upstream", v->upstream_failed);
+    }
+    if (text.len > 2) line(c, "jobs", slice_of(text.at + 2, text.len - 2));
     buf_fini(&text);
 }
 
@@ -430,6 +478,29 @@ static enum err show_source(struct cli *c) {
         api_print_line(c, &wire_source_got_desc, got);
     else
         fwrite(got->text.ptr, 1, got->text.len, stdout);
+    return ERR_OK;
+}
+
+#define ITEMS_SHOWN 10u
+
+/* Of a foreach job: the first of its items that ended badly. */
+static enum err show_items(struct cli *c, const struct wire_job_view *v) {
+    struct wire_name bad[] = {{SLICE("failed")}, {SLICE("timed_out")}, {SLICE("denied")}, {SLICE("quarantined")}};
+    struct slice job = arena_slice(&c->arena, v->job), name = lineout_short_name(job);
+    struct wire_list m = {.what = WIRE_LIST_JOBS,
+                          .flow = slice_of(job.ptr, job.len - name.len - 1),
+                          .items_of = name,
+                          .states = {bad, 4},
+                          .most = ITEMS_SHOWN};
+    uint32_t more = v->items_bad > ITEMS_SHOWN ? v->items_bad - ITEMS_SHOWN : 0;
+    struct client_frame f;
+    if (v->items_bad == 0) return ERR_OK;
+    enum err e = client_ask(&c->client, WIRE_LIST, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_listed *page = f.message;
+    const struct wire_job_view *items = page->jobs.at;
+    for (uint32_t i = 0; i < page->jobs.count; i++) show_line(c, &items[i]);
+    if (more > 0) printf("… and %u more; `reeve ls %.*s --state failed` lists them\n", more, SLICE_FMT(job));
     return ERR_OK;
 }
 
@@ -450,6 +521,7 @@ enum err verb_show(struct cli *c) {
             api_print_page(&answer, WIRE_GOT, got);
         } else if (is_job) {
             if (got->jobs.count > 0) show_job(c, &jobs[0]);
+            if (got->jobs.count > 0 && !more) e = show_items(c, &jobs[0]);
         } else {
             if (first) show_flow(c, &got->flow);
             for (uint32_t i = 0; i < got->jobs.count; i++) show_line(c, &jobs[i]);
@@ -461,30 +533,50 @@ enum err verb_show(struct cli *c) {
     return e;
 }
 
-/* Of a flow: each job that stands still for another reason than its parents, or that failed by itself. */
-static enum err why_flow(struct cli *c, const struct wire_flow_view *flow) {
-    struct wire_name states[] = {{SLICE("held")},      {SLICE("ready")},  {SLICE("failed")},
-                                 {SLICE("timed_out")}, {SLICE("denied")}, {SLICE("quarantined")}};
+/* Tells the jobs of a page, but those that `is_told` leaves out. */
+static enum err why_page(struct cli *c, struct wire_list *m, bool (*is_told)(const struct wire_job_view *v),
+                         uint32_t *shown) {
     struct client_frame f;
-    struct slice id = arena_slice(&c->arena, flow->flow), state = arena_slice(&c->arena, flow->state);
-    struct wire_list m = {.what = WIRE_LIST_JOBS, .flow = id, .states = {states, 6}, .most = 100};
-    enum err e = client_ask(&c->client, WIRE_LIST, &m, &f, c->why);
+    enum err e = client_ask(&c->client, WIRE_LIST, m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_listed *page = f.message;
     const struct wire_job_view *jobs = page->jobs.at;
-    uint32_t shown = 0;
     for (uint32_t i = 0; e == ERR_OK && i < page->jobs.count; i++) {
         struct wire_why why = {jobs[i].job};
-        char text[512];
-        if (slice_eq(jobs[i].cause, SLICE("upstream"))) continue;
+        char text[1024];
+        if (!is_told(&jobs[i])) continue;
         e = client_ask(&c->client, WIRE_WHY, &why, &f, c->why);
         if (e != ERR_OK) break;
         if (c->json)
             api_print_line(c, &wire_reason_desc, f.message);
         else
             reason_text(f.message, text, sizeof text), out_say(stdout, "%s", text);
-        shown++;
+        ++*shown;
     }
+    return e;
+}
+
+/* Of a foreach job that failed its items speak. */
+static bool is_told(const struct wire_job_view *v) {
+    return v->items == 0;
+}
+
+static bool waits_for_its_time(const struct wire_job_view *v) {
+    return v->due_ms != 0 && v->items == 0;
+}
+
+/* Of a flow: each job and item that stands still for another reason than its parents, or that failed by itself. */
+static enum err why_flow(struct cli *c, const struct wire_flow_view *flow) {
+    struct wire_name states[] = {{SLICE("held")},      {SLICE("ready")},  {SLICE("failed")},
+                                 {SLICE("timed_out")}, {SLICE("denied")}, {SLICE("quarantined")}};
+    struct wire_name waiting = {SLICE("waiting")};
+    struct slice id = arena_slice(&c->arena, flow->flow), state = arena_slice(&c->arena, flow->state);
+    struct wire_list m = {
+        .what = WIRE_LIST_JOBS, .flow = id, .states = {states, 6}, .most = 100, .items = true, .apart = true};
+    uint32_t shown = 0;
+    enum err e = why_page(c, &m, is_told, &shown);
+    m.states = (struct tlv_list){&waiting, 1};
+    if (e == ERR_OK) e = why_page(c, &m, waits_for_its_time, &shown);
     if (e == ERR_OK && shown == 0 && !c->json)
         printf("%.*s is %.*s: no job waits or failed\n", SLICE_FMT(id), SLICE_FMT(state));
     return e;
@@ -505,18 +597,18 @@ enum err verb_why(struct cli *c) {
         api_print_answer(c, "/jobs/{flow}/{job}/why", WIRE_REASON, r);
         return ERR_OK;
     }
-    state_line(c, r->job, r->state, r->code);
+    bool is_over = out_state_is_end(r->state), is_upstream = is_over && r->parent.len > 0;
+    state_line(c, r->job, is_upstream ? SLICE(WIRE_UPSTREAM_FAILED) : r->state, is_over ? (struct slice){0} : r->code);
     printf("  ");
     out_clean(stdout, r->text);
     printf("\n");
-    line(c, "parent", r->parent);
-    line(c, "limit", r->limit);
     line(c, "worker", r->worker);
     line_time(c, "asked next", r->poll_ms);
     line_time(c, "until", r->until_ms);
     if (slice_eq(r->code, SLICE("outside"))) printf("  reeve complete %s\n", c->args[0]);
     if (slice_eq(r->gate, SLICE("approval"))) printf("  reeve approve %s\n", c->args[0]);
     if (slice_eq(r->gate, SLICE("external"))) printf("  reeve complete %s\n", c->args[0]);
+    if (is_over && !is_upstream) reason_last_lines(c, arena_slice(&c->arena, r->job), stdout);
     return ERR_OK;
 }
 

@@ -117,7 +117,7 @@ enum err verb_plan(struct cli *c) {
     struct client_frame f;
     struct wire_list list = {.what = WIRE_LIST_WORKERS, .most = WORKERS_MAX};
     bool valid = false;
-    enum err e = verb_flow_file_read(c, c->args[0], FLOW_FILES_CUT, &flow, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], FLOW_ASKED, &flow, &schedule);
     if (e != ERR_OK && err_exit_code(e) == err_exit_code(ERR_INVALID)) {
         put_invalid(c, slice_str(c->why->text));
         return ERR_OK;

@@ -27,7 +27,7 @@ static enum err read_stdin(struct cli *c, struct wire_run *run) {
     const char *path = cli_flag(c, "stdin");
     if (path == NULL) return ERR_OK;
     enum err e = file_read(c, path, STDIN_BYTES_MAX, &bytes);
-    if (e == ERR_OK && bytes.len > INLINE_BYTES_MAX) return blob_put(c, bytes, &run->stdin_hash);
+    if (e == ERR_OK && bytes.len > INLINE_BYTES_MAX) return blob_put(c, path, bytes, &run->stdin_hash);
     run->stdin_text = bytes;
     return e;
 }
@@ -55,7 +55,7 @@ static enum err read_program(struct cli *c, struct wire_options *o, struct wire_
     run->entry = cli_flag_text(c, "entry");
     enum err e = file_read(c, path, STDIN_BYTES_MAX, &bytes);
     if (e == ERR_OK && bytes.len == 0) e = cli_refuse(c, ERR_INVALID, "%s is empty", path);
-    if (e == ERR_OK && bytes.len > INLINE_BYTES_MAX) return blob_put(c, bytes, &run->script_hash);
+    if (e == ERR_OK && bytes.len > INLINE_BYTES_MAX) return blob_put(c, path, bytes, &run->script_hash);
     run->script = bytes;
     return e;
 }

@@ -38,22 +38,29 @@ static enum err flags_over(struct cli *c, struct spec_schedule *to) {
     return e == ERR_OK ? flag_moment(c, "end", &to->end_ms) : e;
 }
 
-static void say_slots(struct cli *c, const struct wire_schedule_view *v, const char *before) {
-    const struct wire_moment *ahead = v->ahead.at;
-    char text[OUT_TIME_BYTES];
-    for (uint32_t i = 0; i < v->ahead.count; i++) printf("%s%s\n", before, out_time(ahead[i].ms, text));
+static void say_slots(const struct tlv_list *slots, const char *before) {
+    const struct wire_moment *list = slots->at;
+    char text[OUT_TIME_BYTES]; /* an older server tells only the moment */
+    for (uint32_t i = 0; i < slots->count; i++)
+        if (list[i].text.len > 0)
+            out_say(stdout, "%s%.*s", before, SLICE_FMT(list[i].text));
+        else
+            printf("%s%s\n", before, out_time(list[i].ms, text));
+}
+
+static void say_ahead(const struct wire_schedule_view *v, const char *before) {
+    say_slots(&v->ahead, before);
     if (v->ahead.count == 0) printf("%sno further slot\n", before);
-    (void)c;
 }
 
 /* The one of that name, with its next slots. */
-static enum err look(struct cli *c, struct slice name, uint32_t ahead, const struct wire_schedule_list **ret) {
+static enum err look(struct cli *c, struct wire_schedule_ls *m, const struct wire_schedule_list **ret) {
     struct client_frame f;
-    struct wire_schedule_ls m = {.name = name, .ahead = ahead, .most = 1};
-    enum err e = client_ask(&c->client, WIRE_SCHEDULE_LS, &m, &f, c->why);
+    m->most = 1;
+    enum err e = client_ask(&c->client, WIRE_SCHEDULE_LS, m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_schedule_list *got = f.message;
-    if (got->schedules.count == 0) return cli_refuse(c, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(name));
+    if (got->schedules.count == 0) return cli_refuse(c, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(m->name));
     *ret = got;
     return ERR_OK;
 }
@@ -64,7 +71,7 @@ enum err verb_schedule_add(struct cli *c) {
     struct wire_schedule_set m;
     struct client_frame f;
     const struct wire_schedule_list *got;
-    enum err e = verb_flow_file_read(c, c->args[0], FLOW_FILES_SEND, &flow, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], FLOW_SCHEDULED, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &schedule);
     if (e != ERR_OK) return e;
     if (schedule.cron.len + schedule.every.len + schedule.at.len == 0)
@@ -75,7 +82,8 @@ enum err verb_schedule_add(struct cli *c) {
     if (e != ERR_OK) return e;
     m.flow = flow;
     e = client_ask(&c->client, WIRE_SCHEDULE_SET, &m, &f, c->why);
-    if (e == ERR_OK) e = look(c, m.name, 3, &got);
+    struct wire_schedule_ls asked = {.name = m.name, .ahead = 3};
+    if (e == ERR_OK) e = look(c, &asked, &got);
     if (e != ERR_OK) return e;
     if (c->json) {
         api_print_answer(c, "PUT /schedules/{name}", WIRE_ACCEPTED, f.message);
@@ -83,7 +91,7 @@ enum err verb_schedule_add(struct cli *c) {
     }
     const struct wire_schedule_view *v = got->schedules.at;
     out_say(stdout, "%.*s: %.*s%s", SLICE_FMT(v->name), SLICE_FMT(v->expression), v->paused ? " (paused)" : "");
-    say_slots(c, v, "  ");
+    say_ahead(v, "  ");
     return ERR_OK;
 }
 
@@ -93,7 +101,10 @@ static void show(struct cli *c, struct out_table *t, const struct wire_schedule_
     char text[OUT_TIME_BYTES];
     out_slice(t, OUT_BOLD, v->name);
     out_slice(t, OUT_PLAIN, v->expression);
-    out_cell(t, v->paused ? OUT_YELLOW : OUT_PLAIN, "%s", v->next_ms != 0 ? out_time(v->next_ms, text) : "-");
+    if (v->next.len > 0)
+        out_slice(t, v->paused ? OUT_YELLOW : OUT_PLAIN, v->next);
+    else
+        out_cell(t, v->paused ? OUT_YELLOW : OUT_PLAIN, "%s", v->next_ms != 0 ? out_time(v->next_ms, text) : "-");
     out_slice(t, v->paused ? OUT_YELLOW : OUT_GREY, v->code);
     out_cell(t, OUT_PLAIN, "%llu", (unsigned long long)v->fired);
     out_cell(t, v->missed + v->skipped ? OUT_YELLOW : OUT_PLAIN, "%llu", (unsigned long long)(v->missed + v->skipped));
@@ -127,16 +138,72 @@ enum err verb_schedule_ls(struct cli *c) {
     return e;
 }
 
-enum err verb_schedule_next(struct cli *c) {
-    const struct wire_schedule_list *got;
+static enum err look_ahead(struct cli *c, struct wire_schedule_ls *m, const struct wire_schedule_list **ret) {
     uint64_t count = 5;
     enum err e = cli_flag_number(c, "count", WIRE_AHEAD_MAX, &count);
-    if (e == ERR_OK) e = look(c, slice_str(c->args[0]), (uint32_t)count, &got);
+    m->name = slice_str(c->args[0]);
+    m->ahead = (uint32_t)count;
+    return e == ERR_OK ? look(c, m, ret) : e;
+}
+
+enum err verb_schedule_next(struct cli *c) {
+    struct wire_schedule_ls m = {0};
+    const struct wire_schedule_list *got;
+    enum err e = look_ahead(c, &m, &got);
     if (e != ERR_OK) return e;
     if (c->json)
         api_print_answer(c, "/schedules", WIRE_SCHEDULE_LIST, got);
     else
-        say_slots(c, got->schedules.at, "");
+        say_ahead(got->schedules.at, "");
+    return ERR_OK;
+}
+
+static void say_pair(const char *name, struct slice value) {
+    if (value.len > 0) out_say(stdout, "%-10s %.*s", name, SLICE_FMT(value));
+}
+
+/* What became of its last slots, the newest first. */
+static void say_last(struct cli *c, const struct wire_schedule_view *v) {
+    static const char *const heads[] = {"SLOT", "WHAT", "COUNT", "FLOW", "STATE"};
+    const struct wire_slot *slots = v->slots.at;
+    struct out_table t;
+    if (v->slots.count == 0) return;
+    printf("\nlast slots\n");
+    out_table_init(&t, c, 5, heads);
+    for (uint32_t i = 0; i < v->slots.count; i++) {
+        out_slice(&t, OUT_PLAIN, slots[i].slot);
+        out_slice(&t, slots[i].flow.len > 0 ? OUT_PLAIN : OUT_YELLOW, slots[i].what);
+        out_cell(&t, OUT_PLAIN, "%llu", (unsigned long long)slots[i].count);
+        out_slice(&t, OUT_PLAIN, slots[i].flow);
+        out_slice(&t, out_state_colour(slots[i].state), slots[i].state);
+    }
+    out_table_end(&t);
+}
+
+enum err verb_schedule_show(struct cli *c) {
+    static const char *const catch_ups[] = {"all", "last", "none"}, *const overlaps[] = {"skip", "queue", "replace"};
+    struct wire_schedule_ls m = {.details = true};
+    const struct wire_schedule_list *got;
+    enum err e = look_ahead(c, &m, &got);
+    if (e != ERR_OK) return e;
+    if (c->json) {
+        api_print_answer(c, "/schedules/{name}", WIRE_SCHEDULE_LIST, got);
+        return ERR_OK;
+    }
+    const struct wire_schedule_view *v = got->schedules.at;
+    say_pair("schedule", v->name);
+    say_pair("when", v->expression);
+    say_pair("zone", v->zone.len > 0 ? v->zone : SLICE("UTC"));
+    say_pair("by", v->principal);
+    say_pair("state", v->code);
+    say_pair("", v->text);
+    if (v->catch_up < WIRE_CATCH_UP_COUNT) say_pair("catch up", slice_str(catch_ups[v->catch_up]));
+    if (v->overlap < WIRE_OVERLAP_COUNT) say_pair("overlap", slice_str(overlaps[v->overlap]));
+    printf("%-10s %llu fired, %llu missed, %llu left out, %u waiting\n", "slots", (unsigned long long)v->fired,
+           (unsigned long long)v->missed, (unsigned long long)v->skipped, v->waiting);
+    say_last(c, v);
+    printf("\nnext slots\n");
+    say_ahead(v, "");
     return ERR_OK;
 }
 
@@ -167,20 +234,39 @@ enum err verb_schedule_change(struct cli *c) {
     return change(c, &m, ops[i].said);
 }
 
-static enum err backfill_bound(struct cli *c, const char *flag, int64_t *ret) {
-    const char *text = cli_flag(c, flag);
-    if (text == NULL)
-        return cli_refuse(c, ERR_INVALID,
-                          "--%s is missing: a backfill needs --since and --until, times like 2026-03-01T08:00:00Z",
-                          flag);
-    if (spec_time(slice_str(text), ret) || cli_flag_moment(c, flag, ret) == ERR_OK) return ERR_OK;
-    return cli_refuse(c, ERR_INVALID, "--%s: expected a time like 2026-03-01T08:00:00Z or 2026-03-01, found `%s`", flag,
-                      text);
+static enum err backfill_list(struct cli *c, const struct wire_schedule_change *of) {
+    struct wire_schedule_ls m = {.name = slice_str(c->args[0]), .since = of->since, .until = of->until};
+    const struct wire_schedule_list *got;
+    enum err e = look(c, &m, &got);
+    if (e != ERR_OK) return e;
+    const struct wire_schedule_view *v = got->schedules.at;
+    if (c->json)
+        api_print_answer(c, "/schedules/{name}", WIRE_SCHEDULE_LIST, got);
+    else
+        say_slots(&v->between, "");
+    if (!c->json && v->between.count == 0) printf("no slot in that range\n");
+    return ERR_OK;
 }
 
+/* The server reads the times: it knows the zone. */
 enum err verb_schedule_backfill(struct cli *c) {
-    struct wire_schedule_change m = {.op = WIRE_SCHEDULE_BACKFILL};
-    enum err e = backfill_bound(c, "since", &m.since_ms);
-    if (e == ERR_OK) e = backfill_bound(c, "until", &m.until_ms);
-    return e == ERR_OK ? change(c, &m, "backfill started: the slots run one after the other") : e;
+    struct wire_schedule_change m = {
+        .op = WIRE_SCHEDULE_BACKFILL, .since = cli_flag_text(c, "since"), .until = cli_flag_text(c, "until")};
+    if (m.since.len == 0 || m.until.len == 0)
+        return cli_refuse(c, ERR_INVALID,
+                          "--%s is missing: a backfill needs --since and --until, dates like 2026-11-01 or times like "
+                          "2026-11-01T02:30 in the zone of the schedule",
+                          m.since.len == 0 ? "since" : "until");
+    if (cli_flag(c, "dry-run") != NULL) return backfill_list(c, &m);
+    return change(c, &m, "backfill started: the slots run one after the other");
+}
+
+enum err verb_schedule_run(struct cli *c) {
+    struct client_frame f;
+    struct wire_schedule_run m = {.name = slice_str(c->args[0]), .slot = cli_flag_text(c, "slot")};
+    enum err e = client_ask(&c->client, WIRE_SCHEDULE_RUN, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_submitted *got = f.message;
+    struct flow_sent sent = {got->lsn, *(const struct wire_submitted_flow *)got->flows.at};
+    return flow_sent_end(c, &sent);
 }

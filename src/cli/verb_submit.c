@@ -49,7 +49,7 @@ enum err file_read(struct cli *c, const char *path, size_t most, struct slice *r
 struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
-    enum flow_files files;
+    enum flow_use use;
     struct wire_source_file *kept; /* those that it names, FILES_MAX of them */
     uint32_t kept_count;
 };
@@ -88,17 +88,17 @@ static enum err file_take(struct spec_reading *r, struct slice path, struct spec
         ret->bytes = bytes;
         return ERR_OK;
     }
-    if (e == ERR_OK && r->files == FLOW_FILES_CUT) {
+    if (e == ERR_OK && r->use == FLOW_ASKED) {
         ret->bytes = slice_of(bytes.ptr, INLINE_BYTES_MAX);
         return ERR_OK;
     }
-    if (e == ERR_OK && r->files == FLOW_FILES_HASH) {
+    if (e == ERR_OK && r->use == FLOW_SHOWN) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
         hash(r, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
         return ERR_OK;
     }
-    if (e == ERR_OK) e = blob_put(r->cli, bytes, &ret->hash);
+    if (e == ERR_OK) e = blob_put(r->cli, full, bytes, &ret->hash);
     if (e != ERR_OK) why_set(why, e, "%s", r->cli->why->text);
     return e;
 }
@@ -158,17 +158,17 @@ static void source_keep(const struct spec_reading *r, const struct spec_input *i
     buf_fini(&spec);
 }
 
-/* `grows`: its jobs are for a flow that is there. */
-static enum err read_flow(struct cli *c, const char *path, enum flow_files files, bool grows, struct wire_flow *ret,
-                          struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, files, NULL, 0};
-    r.kept = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
+enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
+                             struct spec_schedule *ret_schedule) {
+    struct wire_source_file *kept = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use, kept, 0};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
     struct spec_input in = {
         .source = {.name = r.path},
-        .grows = grows,
+        .grows = use == FLOW_ADDED,
+        .has_slot = use == FLOW_SCHEDULED,
         .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
     if (e == ERR_OK && in.source.text.len == 0)
@@ -185,15 +185,7 @@ static enum err read_flow(struct cli *c, const char *path, enum flow_files files
              : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
     e = spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
-    if (e == ERR_OK) source_keep(&r, &in, json, ret);
-    return e;
-}
-
-enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
-                             struct spec_schedule *ret_schedule) {
-    enum err e = read_flow(c, path, files, false, ret, ret_schedule);
-    ret->source = (struct wire_source){0}; /* kept with what `submit` makes, and with nothing else */
-    ret->source_name = ret->params = (struct slice){0};
+    if (e == ERR_OK && use == FLOW_SUBMITTED) source_keep(&r, &in, json, ret);
     return e;
 }
 
@@ -264,8 +256,6 @@ static void dry_print(struct cli *c, const struct wire_flow *flow) {
     struct wire_flow head = *flow;
     const struct wire_job *jobs = flow->part.jobs.at;
     head.part = (struct wire_jobs){0};
-    head.source = (struct wire_source){0};
-    head.source_name = head.params = (struct slice){0};
     out_object_begin(&o);
     tlv_json(&wire_flow_desc, &head, &o.json);
     json_key(&o.json, "jobs");
@@ -371,7 +361,7 @@ void flow_sent_print(struct cli *c, const struct flow_sent *sent) {
     api_print_answer(c, "POST /flows", WIRE_SUBMITTED, &m);
 }
 
-static enum err submitted(struct cli *c, const struct flow_sent *sent) {
+enum err flow_sent_end(struct cli *c, const struct flow_sent *sent) {
     const struct wire_submitted_flow *got = &sent->flow;
     if (c->json)
         flow_sent_print(c, sent);
@@ -394,7 +384,7 @@ enum err verb_submit(struct cli *c) {
     struct flow_sent sent;
     bool dry = c->client.fd < 0;
     struct spec_schedule schedule;
-    enum err e = read_flow(c, c->args[0], dry ? FLOW_FILES_HASH : FLOW_FILES_SEND, false, &flow, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], dry ? FLOW_SHOWN : FLOW_SUBMITTED, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &flow);
     if (e != ERR_OK) return e;
     if (dry) {
@@ -402,8 +392,7 @@ enum err verb_submit(struct cli *c) {
         return ERR_OK;
     }
     e = flow_send(c, &flow, &sent);
-    if (e != ERR_OK) return e;
-    return submitted(c, &sent);
+    return e == ERR_OK ? flow_sent_end(c, &sent) : e;
 }
 
 /* ---- again ---- */
@@ -420,7 +409,7 @@ enum err verb_rerun_new(struct cli *c) {
     for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
     m.params = params_json(c, &(struct spec_input){.given = given, .given_count = params.count});
     e = send_part(c, WIRE_AGAIN, &m, &sent);
-    return e == ERR_OK ? submitted(c, &sent) : e;
+    return e == ERR_OK ? flow_sent_end(c, &sent) : e;
 }
 
 /* The flow of the job that we are inside of. */
@@ -439,7 +428,7 @@ enum err verb_add(struct cli *c) {
     struct spec_schedule ignored;
     struct slice flow = slice_str(c->args[0]);
     enum err e = c->arg_count == 1 ? own_flow(c, &flow) : ERR_OK;
-    if (e == ERR_OK) e = read_flow(c, c->args[c->arg_count - 1], FLOW_FILES_SEND, true, &file, &ignored);
+    if (e == ERR_OK) e = verb_flow_file_read(c, c->args[c->arg_count - 1], FLOW_ADDED, &file, &ignored);
     struct flow_sent sent = {.flow = {.flow = flow}};
     if (e == ERR_OK) e = send_jobs(c, flow, &file.part, 0, &sent);
     if (e != ERR_OK) return e;

@@ -15,10 +15,10 @@ struct waiting {
     struct cli *c;
     struct tlv_list targets;
     uint32_t wait_request, events_request, get_request;
-    uint32_t get_next;                     /* target that is asked about */
-    uint32_t *done, *jobs, *bad, *running; /* per target, as last seen */
-    bool any;                              /* one of them is enough */
-    bool is_again;                         /* the server was gone in between */
+    uint32_t get_next;                                /* target that is asked about */
+    uint32_t *done, *jobs, *bad, *upstream, *running; /* per target, as last seen; upstream: of the bad ones */
+    bool any;                                         /* one of them is enough */
+    bool is_again;                                    /* the server was gone in between */
     bool draws, dirty, over, timed_out, any_bad;
     int64_t drawn_ms;
     int64_t until_ms; /* 0 = however long it takes */
@@ -51,6 +51,7 @@ static void note_flow(struct waiting *w, uint32_t i, const struct wire_got *m) {
     const struct wire_amount *states = m->flow.states.at;
     w->jobs[i] = m->flow.job_count;
     w->done[i] = w->bad[i] = w->running[i] = 0;
+    w->upstream[i] = m->flow.upstream_failed;
     for (uint32_t k = 0; k < m->flow.states.count; k++) {
         if (is_one_of(states[k].name, ends)) w->done[i] += (uint32_t)states[k].amount;
         if (is_one_of(states[k].name, bads)) w->bad[i] += (uint32_t)states[k].amount;
@@ -60,11 +61,12 @@ static void note_flow(struct waiting *w, uint32_t i, const struct wire_got *m) {
 
 static void draw(struct waiting *w) {
     struct winsize size = {0};
-    uint32_t done = 0, jobs = 0, bad = 0, running = 0;
+    uint32_t done = 0, jobs = 0, bad = 0, upstream = 0, running = 0;
     for (uint32_t i = 0; i < w->targets.count; i++) {
         done += w->done[i];
         jobs += w->jobs[i];
-        bad += w->bad[i];
+        bad += w->bad[i] - w->upstream[i];
+        upstream += w->upstream[i];
         running += w->running[i];
     }
     if (jobs == 0) return;
@@ -75,6 +77,7 @@ static void draw(struct waiting *w) {
     fprintf(stderr, "%s %u/%u", out_plain(w->c), done, jobs);
     if (running > 0) fprintf(stderr, ", %u running", running);
     if (bad > 0) fprintf(stderr, ", %s%u failed%s", out_paint(w->c, OUT_RED), bad, out_plain(w->c));
+    if (upstream > 0) fprintf(stderr, ", %u upstream", upstream);
     fflush(stderr);
 }
 
@@ -204,6 +207,7 @@ enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t time
     w.done = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.jobs = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.bad = ARENA_ARRAY(&c->arena, uint32_t, n);
+    w.upstream = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.running = ARENA_ARRAY(&c->arena, uint32_t, n);
     w.said = ARENA_ARRAY(&c->arena, struct slice, n);
     w.bad_ones = ARENA_ARRAY(&c->arena, struct slice, n);

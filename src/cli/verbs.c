@@ -61,6 +61,8 @@ static const struct cli_flag ls_flags[] = {
     {"label",   'l', "NAME=VALUE", "list only flows with this label; may be repeated"},
     {"since",   0,   "WHEN",    "list only flows created since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
     {"until",   0,   "WHEN",    "list only flows created before"},
+    {"schedule", 0,  "NAME",    "list only flows that this schedule made"},
+    {"items",   'i', NULL,      "list the items of foreach jobs, too (default: one line for all items of a job)"},
     {"search",  0,   "TEXT",    "list only flows with these words in names, labels or errors"},
     {"limit",   0,   "N",       "list at most N (default: 50)"},
     {"cursor",  0,   "CURSOR",  "continue a list; with --json (empty at first) the last line has the next cursor"},
@@ -84,6 +86,7 @@ static const struct cli_flag logs_flags[] = {
     {0},
 };
 static const struct cli_flag graph_flags[] = {
+    {"items", 'i', NULL, "draw the items of foreach jobs, too (default: one line for all items of a job)"},
     {"watch", 'w', NULL, "redraw as jobs change, until the flow has finished; exit like `wait`"},
     {0},
 };
@@ -228,8 +231,14 @@ static const struct cli_flag next_flags[] = {
     {0},
 };
 static const struct cli_flag backfill_flags[] = {
-    {"since", 0, "TIME", "run slots at or after this time"},
+    {"since", 0, "TIME", "run slots at or after this time: 2026-11-01 or 2026-11-01T02:30 in the zone of the schedule"},
     {"until", 0, "TIME", "run slots before this time"},
+    {"dry-run", 0, NULL, "only list the slots"},
+    {0},
+};
+static const struct cli_flag run_now_flags[] = {
+    {"slot", 0, "TIME", "the slot that the run is for: 2026-11-01 or 2026-11-01T02:30 in the zone of the schedule (default: now)"},
+    {"wait", 'w', NULL, "wait until the flow has finished; exit 1 if it failed"},
     {0},
 };
 static const struct cli_flag deploy_flags[] = {
@@ -278,12 +287,12 @@ const struct cli_verb cli_verbs[] = {
     {"submit", "FILE|-", "submit a flow file (YAML or JSON)", "Prints the id of the flow. Scripts and inputs named in the file are sent along.", verb_submit, submit_flags, 1, 1, 0, false},
     {"plan", "FILE|-", "tell what a flow file would do, without running it", "Jobs in their order, what each waits for, and which attached workers can run it or what they lack. Nothing is submitted or uploaded. Exit 1 if the server would refuse the flow, or no attached worker can run one of its jobs.", verb_plan, plan_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a running flow", "The new jobs may need jobs of the flow. Inside a job, FLOW defaults to its own flow, and added jobs run in its pools with at most its priority.", verb_add, add_flags, 1, 2, 0, false},
-    {"ls", "[FLOW]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history.", verb_ls, ls_flags, 0, 1, 0, false},
+    {"ls", "[FLOW|JOB]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history. The items of a foreach job are one line, unless --items or --state is given; with JOB they are listed. TOOK is the time of the last attempt.", verb_ls, ls_flags, 0, 1, 0, false},
     {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, show_flags, 1, 1, 0, false},
     {"logs", "FLOW|JOB", "print the output of a job, or of all jobs of a flow", "For a flow, prints whole lines in the order in which they were written, each after the name of its job, all on standard output; with --follow the exit code is that of `wait`. A flow of one job is treated as its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "print an artifact of a job; without NAME: list them", "Artifacts of the job's last attempt. They are kept as long as the job.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until flows or jobs have finished; exit 1 if one failed", "If the connection is lost, reconnects for half a minute.", verb_wait, wait_flags, 1, 255, 0, false},
-    {"graph", "FLOW", "draw a flow, with the state of each job", "With --watch, a flow with more jobs than the terminal has lines is drawn by layers: the jobs at the same distance from the start, counted by state.", verb_graph, graph_flags, 1, 1, 0, false},
+    {"graph", "FLOW|JOB", "draw a flow, with the state of each job", "With --watch, a flow with more jobs than the terminal has lines is drawn by layers: the jobs at the same distance from the start, counted by state. With JOB, a job with foreach and its items are drawn.", verb_graph, graph_flags, 1, 1, 0, false},
     {"top", "", "live view of flows, workers, approvals and throughput", "Full screen; `?` lists the keys. --json prints one frame as an object, after measuring throughput for a second.", verb_top, top_flags, 0, 0, 0, false},
     {"why", "FLOW|JOB", "tell why a job waits or failed", "For a flow, tells it for each job that waits for something else than other jobs, or failed.", verb_why, NULL, 1, 1, 0, false},
 
@@ -293,18 +302,20 @@ const struct cli_verb cli_verbs[] = {
     {"rerun", "FLOW...", "run the failed, cancelled and skipped jobs of a flow again", "Jobs that succeeded are kept. With --new the file that the flow was submitted from runs as another flow, with the parameters it had and those of -p.", verb_rerun, rerun_flags, 1, 255, 0, false},
     {"pause", "[FLOW]", "stop starting new jobs of a flow, pool or tenant", NULL, verb_pause, pause_flags, 0, 1, 0, false},
     {"resume", "[FLOW]", "resume a paused flow, pool or tenant", NULL, verb_pause, pause_flags, 0, 1, 0, false},
-    {"approve", "[JOB]", "approve a job that waits for approval; without JOB: list them", "Shows what will run and its hash, and asks for confirmation. The approval is valid for exactly that.", verb_approve, approve_flags, 0, 1, 0, false},
-    {"reject", "JOB", "reject a job that waits for approval", NULL, verb_approve, approve_flags, 1, 1, 0, false},
+    {"approve", "[FLOW|JOB]", "approve a job that waits for approval; without one: list them", "Shows what will run and its hash, and asks for confirmation. The approval is valid for exactly that. FLOW means its only job that waits for approval.", verb_approve, approve_flags, 0, 1, 0, false},
+    {"reject", "FLOW|JOB", "reject a job that waits for approval", NULL, verb_approve, approve_flags, 1, 1, 0, false},
     {"callback", "JOB", "make a token with which an outside system can complete an external job", "The token needs no other right: `reeve complete JOB --token TOKEN`, or POST to the URL.", verb_callback, callback_flags, 1, 1, 0, false},
     {"complete", "JOB", "complete an external job", NULL, verb_complete, complete_flags, 1, 1, 0, false},
 
     {"schedule add", "FILE|-", "create or update a schedule", "The times come from `schedule:` in the file, or from flags. Adding it again updates it; its flows have the rights of the user who added it.", verb_schedule_add, schedule_flags, 1, 1, 0, false},
     {"schedule ls", "", "list schedules", NULL, verb_schedule_ls, NULL, 0, 0, 0, false},
+    {"schedule show", "NAME", "show a schedule: when it fires, its last slots with their flows, and its next ones", NULL, verb_schedule_show, next_flags, 1, 1, 0, false},
     {"schedule next", "NAME", "show the next slots of a schedule", NULL, verb_schedule_next, next_flags, 1, 1, 0, false},
     {"schedule pause", "NAME", "pause a schedule; slots due meanwhile are skipped", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule resume", "NAME", "resume a paused schedule, from now on", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
     {"schedule rm", "NAME", "remove a schedule; its flows stay", NULL, verb_schedule_change, NULL, 1, 1, 0, false},
-    {"schedule backfill", "NAME", "run past slots of a schedule again", NULL, verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
+    {"schedule run", "NAME", "run the flow of a schedule now", "The flow runs on behalf of the user who asks. The slots of the schedule stay as they are; while its last flow is running, the run is refused.", verb_schedule_run, run_now_flags, 1, 1, 0, false},
+    {"schedule backfill", "NAME", "run past slots of a schedule again", "The slots run one after the other, each as a flow of its own.", verb_schedule_backfill, backfill_flags, 1, 1, 0, false},
 
     {"deploy", "FILE [--] [ARG]...", "run a script, program, archive or flow file as a service, until stopped", "Waits until the service is healthy, or tells why it is not and rolls back to the previous version. FILE is sent along; ARG... are arguments of the program. Deploying the same name again replaces the service: the old version stops, then the new one starts.", verb_deploy, deploy_flags, 1, 255, 0, false},
     {"services", "[NAME]", "list services, or show all details of one", "RESTARTS counts the restarts of the current version.", verb_services, NULL, 0, 1, 0, false},

@@ -67,6 +67,8 @@ enum err verb_schedule_ls(struct cli *c);
 enum err verb_schedule_next(struct cli *c);
 enum err verb_schedule_change(struct cli *c); /* rm, pause, resume */
 enum err verb_schedule_backfill(struct cli *c);
+enum err verb_schedule_show(struct cli *c);
+enum err verb_schedule_run(struct cli *c);
 
 /* verb_deploy.c, verb_service.c */
 enum err verb_deploy(struct cli *c);
@@ -85,15 +87,20 @@ struct flow_sent {
 /* Sends a flow, in parts if it is large. */
 CHECKED enum err flow_send(struct cli *c, const struct wire_flow *flow, struct flow_sent *ret);
 void flow_sent_print(struct cli *c, const struct flow_sent *sent); /* for programs */
+/* Says what it became, and waits for its end with --wait. */
+CHECKED enum err flow_sent_end(struct cli *c, const struct flow_sent *sent);
 
-/* What becomes of large files that a flow file names; small ones are inside their jobs. */
-enum flow_files {
-    FLOW_FILES_SEND, /* as blobs */
-    FLOW_FILES_HASH, /* only their hash: nothing is sent */
-    FLOW_FILES_CUT,  /* only their beginning: what the server is asked about is not run */
+/* What a flow file is read for, and so what becomes of large files that it names; small ones are inside their jobs. */
+enum flow_use {
+    FLOW_SUBMITTED, /* they are sent as blobs; so of the next two */
+    FLOW_ADDED,     /* its jobs are for a flow that is there */
+    FLOW_SCHEDULED,
+    FLOW_SHOWN, /* only their hash: nothing is sent */
+    FLOW_ASKED, /* only their beginning: what the server is asked about is not run */
 };
-/* Reads a flow file with its parameters from the flags, and its schedule. */
-CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_files files, struct wire_flow *ret,
+/* Reads a flow file with its parameters from the flags, and its schedule. One that is submitted goes along with the
+ * flow, to be kept. */
+CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                                      struct spec_schedule *ret_schedule);
 /* The jobs of a flow that have room in one request, from the first on; the rest would follow. */
 struct wire_jobs flow_first_part(struct cli *c, const struct wire_flow *flow);
@@ -104,8 +111,8 @@ CHECKED enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int6
                           bool *ret_bad);
 /* With --here: the directory of the job is the caller's, and its worker one of this machine. */
 CHECKED enum err run_here(struct cli *c, struct wire_options *o, struct wire_run *run);
-/* Puts a blob unless the server has it; *ret_hash is in the arena. */
-CHECKED enum err blob_put(struct cli *c, struct slice bytes, struct slice *ret_hash);
+/* Puts a blob unless the server has it; `path` is for people, *ret_hash in the arena. */
+CHECKED enum err blob_put(struct cli *c, const char *path, struct slice bytes, struct slice *ret_hash);
 /* Reads a whole file, `-` = standard input; into the arena. */
 CHECKED enum err file_read(struct cli *c, const char *path, size_t most, struct slice *ret);
 CHECKED enum err blob_hash_parse(struct cli *c, const char *text, struct slice *ret);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "expr_impl.h"
+#include "moment.h"
 
 static struct slice text_arg(lua_State *L, int at) {
     size_t len;
@@ -128,6 +129,40 @@ static int lib_replace(lua_State *L) {
         from = to + what.len;
     }
     luaL_pushresult(&b);
+    return 1;
+}
+
+/* date(time, "-1d", "YYYY/MM/DD"): what begins with a sign moves the time, anything else is the format. */
+#define DATE_FORMAT_BYTES 100u
+#define DATE_STEPS 100 /* of reading, moving and writing one */
+
+static int lib_date(lua_State *L) {
+    const struct zone *z = expr_of(L)->in->scope->zone;
+    struct slice time = text_arg(L, 1), format = SLICE("YYYY-MM-DD");
+    struct why why = {{0}};
+    int64_t utc;
+    uint8_t room[DATE_FORMAT_BYTES * MOMENT_WORD_BYTES];
+    struct buf out = {.at = room, .slots = sizeof room, .max = sizeof room};
+    expr_charge(L, DATE_STEPS);
+    if (z == NULL) z = zone_utc;
+    enum err e = moment_read(time, z, &utc) ? ERR_OK
+                                            : why_set(&why, ERR_INVALID,
+                                                      "expected a time like 2026-03-01 or 2026-03-01T08:00:00Z, "
+                                                      "found `%.*s`",
+                                                      SLICE_FMT(time));
+    for (int i = 2; e == ERR_OK && i <= lua_gettop(L); i++) {
+        struct slice text = text_arg(L, i);
+        bool is_move = text.len > 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
+        if (is_move)
+            e = moment_move(z, utc, text, &utc, &why);
+        else
+            format = text;
+    }
+    if (e == ERR_OK && format.len > DATE_FORMAT_BYTES)
+        e = why_set(&why, ERR_LIMIT, "a format of more than %u bytes", DATE_FORMAT_BYTES);
+    if (e == ERR_OK) e = moment_format(z, utc, format, &out, &why);
+    if (e != ERR_OK) return luaL_error(L, "date: %s", why.text);
+    lua_pushlstring(L, (const char *)room, out.len);
     return 1;
 }
 
@@ -438,6 +473,7 @@ static const luaL_Reg on_values[] = {
     {"ipairs", lib_ipairs},     {"pairs", lib_pairs}, {"type", lib_type},         {"json", lib_json},
     {"tostring", lib_tostring}, {"error", lib_error}, {"tonumber", lib_tonumber}, {"floor", lib_floor},
     {"ceil", lib_ceil},         {"abs", lib_abs},     {"min", lib_min},           {"max", lib_max},
+    {"date", lib_date},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])

@@ -110,6 +110,13 @@ enum scope_stage names_stage(struct slice text) {
     return latest;
 }
 
+unsigned names_roots(struct slice text) {
+    unsigned roots = 0;
+    struct name_ref ref;
+    for (size_t at = 0; names_next(text, &at, &ref);) roots |= ROOT_BIT(ref.root);
+    return roots;
+}
+
 /* In doubt yes: only `for NAME in` and `for NAME,` are surely something else. */
 bool names_counts(struct slice text) {
     for (size_t i = 0; i < text.len;) {

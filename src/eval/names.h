@@ -14,6 +14,9 @@ struct name_ref {
 bool names_next(struct slice text, size_t *at, struct name_ref *ret);
 /* The latest stage of all that it names. */
 enum scope_stage names_stage(struct slice text);
+/* Which roots it names. */
+#define ROOT_BIT(root) (1u << (root))
+unsigned names_roots(struct slice text);
 /* Whether it may have a loop over numbers: `for i = 1, 3`. */
 bool names_counts(struct slice text);
 /* What is behind a string, comment or long bracket that begins at `at`; `at` itself when none does. */

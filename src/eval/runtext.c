@@ -148,6 +148,21 @@ enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx
     return e == ERR_OK ? runtext_each(&copy, name_text, &n, why) : e;
 }
 
+static enum err root_text(void *ctx, struct slice *text, enum template_into into, struct why *why) {
+    (void)into;
+    return template_roots(*text, ctx, why);
+}
+
+enum err runtext_roots(const struct wire_run *run, unsigned *ret, struct why *why) {
+    struct wire_run copy = *run; /* only looked at */
+    const struct wire_step *poll = run->poll.count > 0 ? run->poll.at : NULL;
+    unsigned roots = names_roots(run->when) | names_roots(run->foreach);
+    if (poll != NULL) roots |= names_roots(poll->until) | names_roots(poll->failed);
+    enum err e = runtext_each(&copy, root_text, &roots, why);
+    if (e == ERR_OK) *ret = roots;
+    return e;
+}
+
 /* ---- filling in ---- */
 
 struct rendering {

@@ -29,6 +29,9 @@ enum runtext_where { IN_WHEN, IN_FOREACH, IN_TEXT };
 typedef enum err (*runtext_job_fn)(void *ctx, enum runtext_where where, struct slice name, struct why *why);
 CHECKED enum err runtext_jobs(const struct wire_run *run, runtext_job_fn each, void *ctx, struct why *why);
 
+/* The roots that its expressions and templates name: ROOT_BIT (names.h). */
+CHECKED enum err runtext_roots(const struct wire_run *run, unsigned *ret, struct why *why);
+
 /* Fills them in; new texts are in the arena, and so are lists with new texts. */
 CHECKED enum err runtext_render(struct wire_run *run, const struct template_fill *how, struct arena *arena,
                                 struct why *why);

@@ -3,6 +3,9 @@
 
 #include "expr.h"
 #include "http_text.h"
+#include "json.h"
+#include "json_read.h"
+#include "limit.h"
 #include "names.h"
 
 #define VALUE_ARENA_MAX ((size_t)1 << 30) /* taken only for a value with escapes in a large output */
@@ -94,6 +97,20 @@ enum err template_stages(struct slice text, unsigned *ret, struct why *why) {
         if (e != ERR_OK || over) return e;
         if (part.kind == PART_ESCAPE) *ret |= STAGE_ESCAPES;
         if (part.kind == PART_PATH || part.kind == PART_EXPR) *ret |= STAGE_BIT(part.stage);
+    }
+}
+
+enum err template_roots(struct slice text, unsigned *ret, struct why *why) {
+    if (text.len == 0 || memchr(text.ptr, '$', text.len) == NULL) return ERR_OK;
+    for (size_t at = 0;;) {
+        struct template_part part;
+        struct path path;
+        bool over;
+        enum err e = template_next(text, &at, &part, &over, why);
+        if (e == ERR_OK && !over && part.kind == PART_PATH) e = path_read(part.inside, &path, why);
+        if (e != ERR_OK || over) return e;
+        if (part.kind == PART_EXPR) *ret |= names_roots(part.inside);
+        if (part.kind == PART_PATH) *ret |= ROOT_BIT(path.root);
     }
 }
 
@@ -217,6 +234,25 @@ static enum err fill(struct slice text, const struct template_part *part, const 
     return e;
 }
 
+static bool is_late(const struct scope *s, struct slice name) {
+    bool found = name.len == 0; /* whichever it is */
+    for (uint32_t i = 0; i < s->late_count; i++) found |= slice_eq(s->late[i], name);
+    return found && s->late_count > 0;
+}
+
+enum scope_stage template_stage(const struct template_part *part, const struct scope *s) {
+    struct name_ref ref;
+    struct path path;
+    struct why ignored;
+    bool late = false;
+    if (s->late_count == 0 || part->stage >= STAGE_READY) return part->stage;
+    if (part->kind == PART_PATH && path_read(part->inside, &path, &ignored) == ERR_OK)
+        late = is_late(s, path.count > 0 ? path.steps[0].name : (struct slice){0});
+    for (size_t at = 0; part->kind == PART_EXPR && names_next(part->inside, &at, &ref);)
+        late |= ref.root == ROOT_PARAMS && is_late(s, ref.name);
+    return late ? STAGE_READY : part->stage;
+}
+
 enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why) {
     for (size_t at = 0;;) {
         struct template_part part;
@@ -224,7 +260,7 @@ enum err template_render(struct slice text, const struct template_fill *how, str
         enum err e = template_next(text, &at, &part, &over, why);
         if (e != ERR_OK || over) return e;
         bool is_template = part.kind == PART_PATH || part.kind == PART_EXPR;
-        if (is_template && part.stage <= how->stage)
+        if (is_template && template_stage(&part, how->scope) <= how->stage)
             e = fill(text, &part, how, out, why);
         else if (part.kind == PART_ESCAPE && how->is_last)
             buf_put_slice(out, slice_of(part.whole.ptr + 1, part.whole.len - 1));
@@ -232,4 +268,44 @@ enum err template_render(struct slice text, const struct template_fill *how, str
             buf_put_slice(out, part.whole);
         if (e != ERR_OK) return e;
     }
+}
+
+/* ---- parameters that a slot decides ---- */
+
+static enum err late_put(const struct json_token *t, const struct template_fill *how, struct buf *out,
+                         struct why *why) {
+    struct buf value;
+    struct json j;
+    json_init(&j, out);
+    json_text(&j, t->key);
+    buf_put_u8(out, ':');
+    buf_init(&value, VALUE_BYTES_MAX);
+    enum err e = template_render(t->text, how, &value, why);
+    json_init(&j, out);
+    if (e == ERR_OK) json_text(&j, buf_slice(&value));
+    buf_fini(&value);
+    return e == ERR_OK ? ERR_OK : why_wrap(why, e, "parameter `%.*s`", SLICE_FMT(t->key));
+}
+
+enum err template_params(struct slice params, struct slice late, const struct template_fill *how, struct arena *arena,
+                         struct slice *ret, struct why *why) {
+    struct json_read r;
+    const struct json_token *t;
+    struct buf out;
+    bool is_empty = params.len <= 2; /* {} */
+    buf_init(&out, (size_t)how->limits->json_bytes_max);
+    if (params.len > 0) buf_put(&out, params.ptr, params.len - 1);
+    if (params.len == 0) buf_put_u8(&out, '{');
+    json_read_init(&r, late, how->limits, arena, why);
+    enum err e = json_read_next(&r, &t);
+    while (e == ERR_OK && (e = json_read_next(&r, &t)) == ERR_OK && t->kind == JSON_TEXT) {
+        if (!is_empty) buf_put_u8(&out, ',');
+        is_empty = false;
+        e = late_put(t, how, &out, why);
+    }
+    buf_put_u8(&out, '}');
+    if (e == ERR_OK && out.full) e = why_set(why, ERR_LIMIT, "the parameters are too long together");
+    if (e == ERR_OK) *ret = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return e;
 }

@@ -1,11 +1,12 @@
 /* template.h: texts with `${…}` in them.
  *
  *     ${jobs.extract.outputs.rows}    a path into the scope (scope.h), found without an evaluator
+ *     ${schedule.slot}                the same
  *     ${= item.name:upper()}          an expression (expr.h)
  *     $${item}                        stays, as ${item}
  *
- * Only what begins with `params`, `jobs`, `flow`, `item`, `index` or `=` is ours; every other `${…}` is the shell's
- * and is left alone. A value that is a text goes in as it is, any other as JSON.
+ * Only what begins with `params`, `jobs`, `flow`, `schedule`, `item`, `index` or `=` is ours; every other `${…}` is
+ * the shell's and is left alone. A value that is a text goes in as it is, any other as JSON.
  *
  * A text is filled in in stages (scope.h). What is not known yet stays as it is, and so do escapes until the last
  * stage; a value that goes in before that is escaped, so that nothing a value says is ever taken for a template.
@@ -49,6 +50,11 @@ CHECKED enum err template_next(struct slice text, size_t *at, struct template_pa
 #define STAGE_ESCAPES 128u
 CHECKED enum err template_stages(struct slice text, unsigned *ret, struct why *why);
 
+/* At which a part can be filled in where some params are known later than the others (scope.h). */
+enum scope_stage template_stage(const struct template_part *part, const struct scope *s);
+/* Adds the roots that it names: ROOT_BIT (names.h). */
+CHECKED enum err template_roots(struct slice text, unsigned *ret, struct why *why);
+
 struct template_fill {
     const struct scope *scope;
     const struct limits *limits;
@@ -58,6 +64,10 @@ struct template_fill {
     int64_t *steps_left; /* of all texts that are filled in together; NULL: each expression has its own */
 };
 CHECKED enum err template_render(struct slice text, const struct template_fill *how, struct buf *out, struct why *why);
+
+/* The object `params`, and the members of the object `late` with their templates filled in. */
+CHECKED enum err template_params(struct slice params, struct slice late, const struct template_fill *how,
+                                 struct arena *arena, struct slice *ret, struct why *why);
 
 /* A text that is rendered to `text` itself, whatever that says. */
 void template_escape(struct slice text, struct buf *out);

@@ -13,6 +13,10 @@
 #define BUSY_MS 60000             /* a writer waits for the other one; a transaction takes far less */
 
 /* Columns may be added behind, indices at will; anything else is another HDB_SCHEMA. */
+#define SCHEDULE_COLUMN                                              \
+    "ALTER TABLE flow ADD COLUMN schedule TEXT NOT NULL DEFAULT '';" \
+    "CREATE INDEX flow_schedule ON flow(schedule, id) WHERE schedule <> '';"
+
 static const char schema[] =
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE flow(id INTEGER PRIMARY KEY, lsn INTEGER NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,"
@@ -24,7 +28,7 @@ static const char schema[] =
     "CREATE TABLE part(flow INTEGER NOT NULL, lsn INTEGER NOT NULL, number INTEGER NOT NULL, jobs BLOB NOT NULL,"
     " PRIMARY KEY(flow, lsn, number));"
     "CREATE VIRTUAL TABLE word USING fts5(name, jobs, labels, errors, columnsize=0,"
-    " tokenize='unicode61 remove_diacritics 2');";
+    " tokenize='unicode61 remove_diacritics 2');" SCHEDULE_COLUMN;
 
 enum err hdb_error(struct hdb *d, int code, struct why *why) {
     const char *text = d->db != NULL ? sqlite3_errmsg(d->db) : sqlite3_errstr(code);
@@ -138,6 +142,17 @@ static enum err schema_make(struct hdb *d, struct why *why) {
     return e;
 }
 
+/* Of a file that an earlier program made. */
+static enum err schema_grow(struct hdb *d, struct why *why) {
+    int64_t count = 0;
+    enum err e = number_of(d, "SELECT count(*) FROM pragma_table_info('flow') WHERE name = 'schedule'", &count, why);
+    if (e != ERR_OK || count > 0) return e;
+    e = hdb_run(d, "BEGIN IMMEDIATE", why);
+    if (e == ERR_OK) e = hdb_run(d, SCHEDULE_COLUMN, why);
+    if (e == ERR_OK) e = hdb_run(d, "COMMIT", why);
+    return e;
+}
+
 /* WAL: readers do not wait for the writer. FULL: a commit is synced, because flows leave memory by its word. */
 static const char settings_write[] =
     "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
@@ -159,6 +174,7 @@ enum err hdb_open(struct hdb *d, const char *path, enum hdb_mode mode, struct wh
     }
     if (e == ERR_OK && mode == HDB_WRITE) e = schema_check(d, &is_new, why);
     if (e == ERR_OK && is_new) e = schema_make(d, why);
+    if (e == ERR_OK && mode == HDB_WRITE) e = schema_grow(d, why);
     if (e != ERR_OK) hdb_close(d);
     return e;
 }

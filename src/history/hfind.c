@@ -13,8 +13,17 @@
 #define FOUND_BYTES_MAX ((size_t)8 << 20) /* a page of long names may be short */
 #define NEAR_LOOKED_MAX 1000u
 
-#define COLUMNS "f.id, f.lsn, f.tenant, f.name, f.state, f.labels, f.head"
-enum column { COLUMN_ID, COLUMN_LSN, COLUMN_TENANT, COLUMN_NAME, COLUMN_STATE, COLUMN_LABELS, COLUMN_HEAD };
+#define COLUMNS "f.id, f.lsn, f.tenant, f.name, f.state, f.labels, f.head, f.schedule"
+enum column {
+    COLUMN_ID,
+    COLUMN_LSN,
+    COLUMN_TENANT,
+    COLUMN_NAME,
+    COLUMN_STATE,
+    COLUMN_LABELS,
+    COLUMN_HEAD,
+    COLUMN_SCHEDULE
+};
 
 /* ---- what no index tells ---- */
 
@@ -37,6 +46,7 @@ static bool is_wanted(const struct history_query *q, sqlite3_stmt *row) {
     bool state_fits = q->state_count == 0;
     if (q->tenant.len > 0 && !slice_eq(hdb_column(row, COLUMN_TENANT), q->tenant)) return false;
     if (!slice_begins(hdb_column(row, COLUMN_NAME), q->name)) return false;
+    if (q->schedule.len > 0 && !slice_eq(hdb_column(row, COLUMN_SCHEDULE), q->schedule)) return false;
     for (uint32_t i = 0; i < q->state_count; i++) state_fits |= slice_eq(hdb_column(row, COLUMN_STATE), q->states[i]);
     for (uint32_t i = 0; state_fits && i < q->label_count; i++)
         if (!has_label(hdb_column(row, COLUMN_LABELS), q->labels[i], false)) return false;
@@ -77,6 +87,11 @@ struct find_plan { /* ?1 and ?4 what is looked for, ?2 and ?3 the numbers */
 
 /* Along the best index there is that is not of words. */
 static struct find_plan plan_of(const struct history_query *q) {
+    if (q->schedule.len > 0)
+        return (struct find_plan){"SELECT " COLUMNS " FROM flow f WHERE schedule = ?1 AND schedule <> ''" IN_RANGE
+                                  " ORDER BY f.id DESC",
+                                  q->schedule,
+                                  {0}};
     if (q->tenant.len > 0 && !slice_eq(q->tenant, SLICE("default")))
         return (struct find_plan){"SELECT " COLUMNS " FROM flow f WHERE tenant = ?1 AND tenant <> 'default'" IN_RANGE
                                   " ORDER BY f.id DESC",

@@ -51,7 +51,8 @@ void hload_part(struct hload *l, const struct history_part *part) {
 void hload_row(struct hload *l, const struct history_row *row) {
     struct hload_item *i = vec_push(&l->items);
     struct history_row *to = &i->as.row;
-    struct slice *const texts[] = {&to->tenant, &to->name, &to->state, &to->labels, &to->jobs, &to->errors, &to->head};
+    struct slice *const texts[] = {&to->tenant, &to->name, &to->state,  &to->schedule,
+                                   &to->labels, &to->jobs, &to->errors, &to->head};
     *to = *row;
     if (row->lsn > l->lsn) l->lsn = row->lsn;
     l->bytes += ITEM_BYTES;

@@ -13,7 +13,7 @@
 static const char *const texts[HPUT_SQL_COUNT] = {
     [HPUT_KNOWN] = "SELECT lsn, bytes FROM flow WHERE id = ?1",
     [HPUT_FLOW] = ("INSERT OR REPLACE INTO flow(id, lsn, tenant, name, state, created_ms, finished_ms, labels, head,"
-                   " parts, bytes, jobs) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
+                   " parts, bytes, jobs, schedule) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"),
     [HPUT_WORD_DELETE] = "DELETE FROM word WHERE rowid = ?1",
     [HPUT_WORD] = "INSERT INTO word(rowid, name, jobs, labels, errors) VALUES(?1, ?2, ?3, ?4, ?5)",
     [HPUT_PART] = "INSERT OR REPLACE INTO part(flow, lsn, number, jobs) VALUES(?1, ?2, ?3, ?4)",
@@ -154,6 +154,7 @@ static enum err put_flow(struct hput *p, const struct history_row *row, int64_t 
     (void)sqlite3_bind_int64(q, 10, own ? p->part_count : 0);
     (void)sqlite3_bind_int64(q, 11, bytes);
     if (own) hdb_bind_blob(q, 12, buf_slice(&p->first));
+    hdb_bind_text(q, 13, row->schedule);
     bool parts = own && p->part_count > 1;
     p->first_flow = 0;
     enum err e = run(p, HPUT_FLOW, why);

@@ -405,6 +405,7 @@ static bool op_ask(struct history *h, const struct history_query *query) {
     q->query.tenant = arena_slice(&q->arena, query->tenant);
     q->query.name = arena_slice(&q->arena, query->name);
     q->query.text = arena_slice(&q->arena, query->text);
+    q->query.schedule = arena_slice(&q->arena, query->schedule);
     q->query.job = arena_slice(&q->arena, query->job);
     q->query.label_key = arena_slice(&q->arena, query->label_key);
     copy_list(&q->arena, &q->query.states, query->state_count);

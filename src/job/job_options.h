@@ -20,6 +20,21 @@
 enum on_upstream { UPSTREAM_FAIL, UPSTREAM_SKIP, UPSTREAM_RUN, UPSTREAM_COUNT };
 extern const char *const on_upstream_words[UPSTREAM_COUNT];
 
+/* When a job starts, by the ends of the jobs that it needs. `on_upstream: run` is the older word for ALL_DONE; the
+ * other two say how a job ends whose trigger cannot come any more. */
+enum trigger { TRIGGER_ALL_SUCCEEDED, TRIGGER_NONE_FAILED, TRIGGER_ONE_SUCCEEDED, TRIGGER_ALL_DONE, TRIGGER_COUNT };
+extern const char *const trigger_words[TRIGGER_COUNT];
+
+/* Of a flow, not of a job: which ends of its jobs call for the compensations. */
+enum compensate_on { COMPENSATE_FATAL, COMPENSATE_FAILURE, COMPENSATE_COUNT };
+extern const char *const compensate_on_words[COMPENSATE_COUNT];
+
+/* Which ends of an attempt are tried again. Bits of `retry_on`; 0 = all of them. */
+#define RETRY_LOST 1u    /* its worker is gone */
+#define RETRY_TIMEOUT 2u /* it ran for too long */
+#define RETRY_EXIT 4u    /* it exited with an error */
+#define RETRY_ALL (RETRY_LOST | RETRY_TIMEOUT | RETRY_EXIT)
+
 #define PRIORITY_NORMAL 1u
 #define RETRIES_STANDARD 3u
 
@@ -83,7 +98,9 @@ extern const char *const on_upstream_words[UPSTREAM_COUNT];
     X(poll_ms,             MS32,    106,  59,  0,     "the time between polls", "external: how long until it is asked again; 0: never")    \
     X(poll_cap_ms,         MS32,    107,  60,  0,     "the longest time between polls", "external: the time between polls doubles up to this") \
     X(token_rights,        U8,      108,  61,  0,     NULL, "bits of what the job's token may do in its tenant: 1 read, 2 submit (and read)") \
-    X(free_losses,         U32,     109,  62,  0,     NULL, "attempts up to this number cost no retry when their worker is lost, and the job is ready again at once; 0 = every one does")
+    X(free_losses,         U32,     109,  62,  0,     NULL, "attempts up to this number cost no retry when their worker is lost, and the job is ready again at once; 0 = every one does") \
+    X(trigger,             TRIGGER, 110,  63,  0,     NULL, "what the jobs that it needs must have come to before it starts; none_failed: skipped ones are fine; all_done: as on_upstream run") \
+    X(retry_on,            U8,      111,  64,  0,     NULL, "bits of the ends that are tried again: 1 lost, 2 timeout, 4 exit; 0 = all; an attempt that never began always is")
 
 /* All of them, in the order of the journal's tags and of the wire's. */
 #define JOB_OPTION_TABLE(X) \
@@ -102,6 +119,7 @@ extern const char *const on_upstream_words[UPSTREAM_COUNT];
 #define JOB_OPTION_C_TEXT     struct slice    /* a name */
 #define JOB_OPTION_C_U32S     struct tlv_u32s
 #define JOB_OPTION_C_UPSTREAM uint8_t         /* enum on_upstream */
+#define JOB_OPTION_C_TRIGGER  uint8_t         /* enum trigger */
 
 #define JOB_OPTION_FIELD_BOOL(tag, of, name)     TLV_FIELD(tag, TLV_BOOL, of, name)
 #define JOB_OPTION_FIELD_U8(tag, of, name)       TLV_FIELD(tag, TLV_U8, of, name)
@@ -112,6 +130,7 @@ extern const char *const on_upstream_words[UPSTREAM_COUNT];
 #define JOB_OPTION_FIELD_TEXT(tag, of, name)     TLV_FIELD(tag, TLV_TEXT, of, name, .max = 255)
 #define JOB_OPTION_FIELD_U32S(tag, of, name)     TLV_FIELD(tag, TLV_U32S, of, name, .max = 256)
 #define JOB_OPTION_FIELD_UPSTREAM(tag, of, name) TLV_FIELD(tag, TLV_ENUM, of, name, .max = UPSTREAM_COUNT, .names = on_upstream_words)
+#define JOB_OPTION_FIELD_TRIGGER(tag, of, name)  TLV_FIELD(tag, TLV_ENUM, of, name, .max = TRIGGER_COUNT, .names = trigger_words)
 
 #define JOB_OPTION_OR_BOOL(value, standard)     (value)
 #define JOB_OPTION_OR_U8(value, standard)       (value)
@@ -122,6 +141,7 @@ extern const char *const on_upstream_words[UPSTREAM_COUNT];
 #define JOB_OPTION_OR_TEXT(value, standard)     (value)
 #define JOB_OPTION_OR_U32S(value, standard)     (value)
 #define JOB_OPTION_OR_UPSTREAM(value, standard) (value)
+#define JOB_OPTION_OR_TRIGGER(value, standard)  (value)
 /* clang-format on */
 
 /* The members of a struct that has all options. */

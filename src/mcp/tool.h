@@ -14,7 +14,7 @@ struct tool_arg {
     const char *text;
 };
 
-#define TOOL_ARGS_MAX 10u
+#define TOOL_ARGS_MAX 12u
 
 struct tool {
     const char *name, *text;
@@ -43,6 +43,7 @@ tool_call_begin tool_cancel, tool_retry, tool_rerun, tool_discard;              
 tool_call_begin tool_pause, tool_resume, tool_drain;                               /* tool_change.c */
 tool_call_begin tool_artifacts, tool_artifact;                                     /* tool_artifact.c */
 tool_call_begin tool_schedules, tool_schedule, tool_schedule_change;               /* tool_schedule.c */
+tool_call_begin tool_schedule_run;                                                 /* tool_schedule.c */
 tool_call_begin tool_plan;                                                         /* tool_plan.c */
 
 #endif

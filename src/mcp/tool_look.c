@@ -56,11 +56,17 @@ static void put_flow(struct json *j, const struct wire_flow_view *v) {
     json_key(j, "jobs_by_state");
     json_object(j);
     for (uint32_t i = 0; i < v->states.count; i++) {
+        bool is_failed = slice_eq(states[i].name, SLICE("failed"));
+        uint64_t amount = states[i].amount - (is_failed ? v->upstream_failed : 0);
+        if (amount == 0) continue;
         json_key_slice(j, states[i].name);
-        json_u64(j, states[i].amount);
+        json_u64(j, amount);
     }
+    put_number(j, WIRE_UPSTREAM_FAILED, v->upstream_failed);
     json_object_end(j);
     put_pairs(j, "labels", &v->labels);
+    put_some(j, "schedule", v->schedule);
+    put_some(j, "slot", v->slot);
     put_some(j, "file", v->source_name);
     if (v->params.len > 0) json_key(j, "params"), json_raw(j, v->params);
     put_some(j, "again_of", v->again_of);
@@ -116,6 +122,10 @@ void tool_call_put_job(struct tool_call *c, struct json *j, const struct wire_jo
     put_number(j, "percent", v->percent);
     put_number(j, "question", v->question);
     put_some(j, "because_of", v->root);
+    put_some(j, "why", v->waits_for);
+    put_number(j, "items", v->items);
+    put_number(j, "items_open", v->items_open);
+    put_number(j, "items_failed", v->items_bad);
     tool_call_put_time(j, "since", v->since_ms);
     put_names(j, "needs", &v->parents);
     if (!details) return;
@@ -172,8 +182,13 @@ void tool_list(struct tool_call *c) {
                             .states = tool_call_names(c, "states"),
                             .labels = tool_call_pairs(c, "labels"),
                             .text = tool_call_text(c, "text"),
+                            .schedule = tool_call_text(c, "schedule"),
                             .graph = of_flow && !dead,
-                            .newest = dead};
+                            .newest = dead,
+                            .items_of = tool_call_text(c, "items_of"),
+                            .reasons = true,
+                            .apart = true};
+    m->items = m->states.count > 0;
     tool_call_ask(c, WIRE_LIST, m, then_listed);
 }
 
@@ -193,8 +208,11 @@ static void then_shown(struct tool_call *c, uint8_t op, const void *const *parts
     (void)op, (void)count;
     put_flow(j, &m->flow);
     struct wire_list *list = ARENA_NEW(c->arena, struct wire_list);
-    *list = (struct wire_list){
-        .what = WIRE_LIST_JOBS, .flow = arena_slice(c->arena, m->flow.flow), .most = PAGE_STANDARD, .graph = true};
+    *list = (struct wire_list){.what = WIRE_LIST_JOBS,
+                               .flow = arena_slice(c->arena, m->flow.flow),
+                               .most = PAGE_STANDARD,
+                               .graph = true,
+                               .reasons = true};
     tool_call_ask(c, WIRE_LIST, list, then_shown_jobs);
 }
 

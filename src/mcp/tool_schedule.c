@@ -15,7 +15,8 @@ static void put_moments(struct json *j, const struct tlv_list *list) {
     char text[TOOL_CALL_TIME_BYTES];
     json_key(j, "next");
     json_array(j);
-    for (uint32_t i = 0; i < list->count; i++) json_str(j, tool_call_time(moments[i].ms, text));
+    for (uint32_t i = 0; i < list->count; i++)
+        moments[i].text.len > 0 ? json_text(j, moments[i].text) : json_str(j, tool_call_time(moments[i].ms, text));
     json_array_end(j);
 }
 
@@ -78,6 +79,7 @@ void tool_schedule(struct tool_call *c) {
     struct wire_flow flow;
     struct why why = {{0}};
     enum err e = tool_flow_input(c, &in, &why);
+    in.has_slot = true;
     if (e == ERR_OK) e = spec_read_scheduled(&in, c->arena, &flow, &schedule, &why);
     if (e == ERR_OK && schedule.cron.len + schedule.every.len + schedule.at.len == 0)
         e = why_set(&why, ERR_INVALID, "the flow has no `schedule`: add one, like {\"cron\": \"0 6 * * *\"}");
@@ -128,4 +130,22 @@ void tool_schedule_change(struct tool_call *c) {
         tool_call_refuse(c, ERR_INVALID, "`since` and `until` are times like 2026-03-01T08:00:00Z");
     else
         tool_call_ask(c, WIRE_SCHEDULE_CHANGE, m, then_changed);
+}
+
+/* ---- running one ---- */
+
+static void then_run(struct tool_call *c, uint8_t op, const void *const *parts, uint32_t count) {
+    const struct wire_submitted_flow *flow = tool_call_submitted(c, parts[0]);
+    (void)op, (void)count;
+    if (flow == NULL) return;
+    struct json *j = tool_call_result(c);
+    tool_call_put_str(j, "status", "submitted");
+    tool_call_put_text(j, "flow", flow->flow);
+    tool_call_say(c);
+}
+
+void tool_schedule_run(struct tool_call *c) {
+    struct wire_schedule_run *m = ARENA_NEW(c->arena, struct wire_schedule_run);
+    *m = (struct wire_schedule_run){tool_call_text(c, "schedule"), tool_call_text(c, "slot")};
+    tool_call_ask(c, WIRE_SCHEDULE_RUN, m, then_run);
 }

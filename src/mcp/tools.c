@@ -68,12 +68,14 @@ static const struct tool tools[] = {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {0}}},
     {"list", "Flows, the newest first; with `flow` the jobs of that flow; with `dead` jobs that failed for good.", "viewer", true, tool_list, {
-        {"flow", TOOL_TEXT, false, "list the jobs of this flow"},
+        {"flow", TOOL_TEXT, false, "list the jobs of this flow; the items of a foreach job are counted with it, or listed with `states`"},
+        {"items_of", TOOL_TEXT, false, "list the items of this foreach job of the flow"},
         {"dead", TOOL_FLAG, false, "list dead letters, the newest first: failed jobs that nobody has handled yet"},
-        {"states", TOOL_NAMES, false, "only in one of these: running, succeeded, failed, …"},
+        {"states", TOOL_NAMES, false, "only in one of these: running, succeeded, failed, upstream_failed, …"},
         {"name", TOOL_TEXT, false, "only names that begin so"},
         {"labels", TOOL_PAIRS, false, "only flows with all of these, like {\"agent_run_id\": \"…\"}"},
         {"text", TOOL_TEXT, false, "only flows with these words in names, labels or errors"},
+        {"schedule", TOOL_TEXT, false, "only flows that this schedule made"},
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
@@ -91,7 +93,7 @@ static const struct tool tools[] = {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {"timeout_s", TOOL_COUNT, false, "seconds (default: 30, at most 600)"},
         {0}}},
-    {"events", "What happened to a flow, from its birth on.", "viewer", true, tool_events, {
+    {"events", "What happened to a flow, from its beginning on.", "viewer", true, tool_events, {
         {"flow", TOOL_TEXT, true, "id of the flow"},
         {"since", TOOL_TEXT, false, "go on behind this position"},
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
@@ -154,6 +156,10 @@ static const struct tool tools[] = {
         {"hash", TOOL_TEXT, true, "that `questions` showed; refused when something else is asked by now"},
         {"verdict", TOOL_TEXT, false, "approve (default) or reject"},
         {"reason", TOOL_TEXT, false, "why; it is kept"},
+        {0}}},
+    {"schedule_run", "Runs the flow of a schedule now, on your behalf. Refused while its last flow is running.", "submitter", false, tool_schedule_run, {
+        {"schedule", TOOL_TEXT, true, "its name"},
+        {"slot", TOOL_TEXT, false, "the slot that the run is for, like 2026-11-01 or 2026-11-01T02:30 in its zone (default: now)"},
         {0}}},
     {"workers", "Who runs jobs: slots, load, capabilities, labels.", "viewer", true, tool_workers, {
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},

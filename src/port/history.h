@@ -21,6 +21,7 @@ struct history_row {
     uint64_t lsn;  /* of the state it was seen in: a later row of the same flow replaces an earlier one */
     int64_t created_ms, finished_ms;
     struct slice tenant, name, state;
+    struct slice schedule;     /* that made it; empty = a submit did */
     struct slice labels;       /* "key=value\n" each */
     struct slice jobs, errors; /* texts to be found by: names of jobs, what went wrong */
     struct slice head;         /* opaque: the flow as a list shows it */
@@ -42,6 +43,7 @@ struct history_query {
     struct slice tenant;
     struct slice name;          /* begins with */
     struct slice text;          /* words in names, labels and errors; the last may be a beginning */
+    struct slice schedule;      /* made by it */
     struct slice job;           /* words of the name of one of its jobs */
     const struct slice *states; /* one of these */
     uint32_t state_count;

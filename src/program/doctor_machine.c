@@ -44,14 +44,16 @@
 
 /* ---- the directory ---- */
 
-/* What only its owner may see; `kind` says what others could do. False: there is no such file. */
+/* What only its owner may see; `kind` says what others could do. Jobs with uids of their own pass through a directory,
+ * which is not to see into it. False: there is no such file. */
 static bool check_private(struct doctor *d, const char *check, const char *path, const char *kind) {
     struct stat st;
     if (stat(path, &st) != 0) return false;
+    mode_t closed = S_ISDIR(st.st_mode) ? 066 : 077;
     if (st.st_uid != geteuid() && geteuid() != 0) {
         doctor_add(d, DOCTOR_PROBLEM, check, "%s belongs to uid %u, you are uid %u", path, st.st_uid, geteuid());
         doctor_advise(d, "run the server and this program as the owner, or change the owner with chown");
-    } else if (st.st_mode & 077) {
+    } else if (st.st_mode & closed) {
         doctor_add(d, DOCTOR_PROBLEM, check, "%s has mode %04o: other users %s", path, st.st_mode & 07777, kind);
         doctor_advise(d, "chmod %s %s", S_ISDIR(st.st_mode) ? "700" : "600", path);
     } else {

@@ -598,6 +598,10 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
         settings_help(stdout);
         return ERR_OK;
     }
+    if (e == ERR_OK && v.settings.man) {
+        settings_man(stdout, build);
+        return ERR_OK;
+    }
     if (e == ERR_OK) e = settings_check(&v.settings, why);
     if (e != ERR_OK) return e;
     v.level = (enum server_level)setting_word(&v.settings, SETTING_log_level);
@@ -622,9 +626,9 @@ enum err serve_config(int count, char **args, struct why *why) {
     settings_print(&s, stdout);
     int pid = 0;
     if (!s.json && osdisk_is_locked(setting_text(&s, SETTING_data), "LOCK", &pid))
-        fprintf(stderr,
-                "reeve config: a server with process %d is running on %s; it was not asked, and may have been started "
-                "with other flags\n",
-                pid, setting_text(&s, SETTING_data));
+        fprintf(
+            stderr,
+            "reeve config: a server is running on %s; it was not asked, and may have been started with other flags\n",
+            setting_text(&s, SETTING_data));
     return ERR_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "json.h"
 #include "panic.h"
+#include "roff.h"
 
 #define WORDS_MAX 8u
 
@@ -87,8 +88,8 @@ static bool flag_name(const char *flag, char name[64]) {
 static enum err read_flags(struct settings *s, int count, char **args, struct why *why) {
     for (int i = 0; i < count; i++) {
         char name[64], *value = NULL;
-        if (strcmp(args[i], "--json") == 0 || strcmp(args[i], "--help") == 0) {
-            *(args[i][2] == 'j' ? &s->json : &s->help) = true;
+        if (strcmp(args[i], "--json") == 0 || strcmp(args[i], "--help") == 0 || strcmp(args[i], "--man") == 0) {
+            *(args[i][2] == 'j' ? &s->json : args[i][2] == 'h' ? &s->help : &s->man) = true;
             continue;
         }
         if (!flag_name(args[i], name))
@@ -316,23 +317,54 @@ void settings_print(const struct settings *s, FILE *to) {
 }
 
 /* lease_ms as --lease-ms: as documents write it. Both are understood. */
-static void flag_print(FILE *to, const char *name) {
-    char flag[64] = "--";
+static void flag_of(const char *name, char ret[64]) {
     size_t len = 2;
-    for (; *name != 0 && len + 1 < sizeof flag; name++) flag[len++] = *name == '_' ? '-' : *name;
-    flag[len] = 0;
-    fprintf(to, "  %-28s ", flag);
+    memcpy(ret, "--", 2);
+    for (; *name != 0 && len < 63; name++) ret[len++] = *name == '_' ? '-' : *name;
+    ret[len] = 0;
 }
 
 void settings_help(FILE *to) {
+    char flag[64];
     fprintf(to, "usage: reeve serve [--NAME VALUE]...\n\n"
-                "Settings, each also as REEVE_NAME and, with underscores, as a line of the YAML file:\n\n");
+                "Settings, each also as REEVE_NAME and, with underscores, as a line of the YAML file "
+                "(--man prints the manual page):\n\n");
     for (uint32_t i = 0; i < SETTING_COUNT; i++) {
-        flag_print(to, table[i].name);
-        fprintf(to, "%s (%s)\n", table[i].text, table[i].standard);
+        flag_of(table[i].name, flag);
+        fprintf(to, "  %-28s %s (%s)\n", flag, table[i].text, table[i].standard);
     }
     for (uint32_t i = 0; i < limit_count; i++) {
-        flag_print(to, limit_table[i].name);
-        fprintf(to, "%s (%lld %s)\n", limit_table[i].reason, (long long)limit_table[i].standard, limit_table[i].unit);
+        flag_of(limit_table[i].name, flag);
+        fprintf(to, "  %-28s %s (%lld %s)\n", flag, limit_table[i].reason, (long long)limit_table[i].standard,
+                limit_table[i].unit);
     }
+}
+
+void settings_man(FILE *to, const char *build) {
+    char flag[64], text[512];
+    roff_head(to, "reeve-serve", 8, build, "the server: its settings");
+    fprintf(to, ".SH SYNOPSIS\n\\fBreeve serve\\fR [\\fB\\-\\-NAME\\fR \\fIVALUE\\fR]...\n.SH DESCRIPTION\n");
+    roff_text(to,
+              "Runs the server. Each setting is a flag (--lease-ms 5000), a variable (REEVE_LEASE_MS=5000) or a line "
+              "of the YAML file (lease_ms: 5000); the first of them that is there has the last word.");
+    fprintf(to, "\n.PP\n");
+    roff_text(to, "TERM or INT ends it: what is acknowledged is kept. HUP reads the certificates again.");
+    fprintf(to, "\n.SH SETTINGS\n");
+    for (uint32_t i = 0; i < SETTING_COUNT; i++) {
+        flag_of(table[i].name, flag);
+        snprintf(text, sizeof text, "%s (%s)", table[i].text, table[i].standard[0] != 0 ? table[i].standard : "none");
+        roff_item(to, flag, "VALUE", text);
+    }
+    fprintf(to, ".SH LIMITS\n");
+    for (uint32_t i = 0; i < limit_count; i++) {
+        flag_of(limit_table[i].name, flag);
+        snprintf(text, sizeof text, "%s (%lld %s)", limit_table[i].reason, (long long)limit_table[i].standard,
+                 limit_table[i].unit);
+        roff_item(to, flag, "N", text);
+    }
+    fprintf(to, ".SH FILES\n");
+    roff_item(to, "DIR/reeve.yaml", NULL, "settings, one `name: value` per line");
+    roff_item(to, "DIR/tls/server.pem, DIR/tls/ca.pem", NULL, "certificate and authority, made by `reeve cert init`");
+    roff_item(to, "DIR/address", NULL, "the address that it listens on");
+    fprintf(to, ".SH SEE ALSO\n.BR reeve (1),\n.BR reeve\\-worker (8)\n");
 }

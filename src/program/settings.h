@@ -82,7 +82,7 @@ struct settings {
     struct limits limits;
     enum setting_source limit_sources[256];
     char file[SETTING_TEXT_MAX]; /* that was read; empty = none */
-    bool json, help;             /* --json, --help */
+    bool json, help, man;        /* --json, --help, --man */
 };
 
 /* `args` are flags with their values, without program and verb. */
@@ -98,5 +98,6 @@ int64_t setting_number(const struct settings *s, enum setting_id id);   /* NUMBE
 
 void settings_print(const struct settings *s, FILE *to); /* each value and where it came from */
 void settings_help(FILE *to);
+void settings_man(FILE *to, const char *build); /* the manual page reeve-serve(8) */
 
 #endif

@@ -314,7 +314,7 @@ static struct worker_program self; /* the one of this process */
 static enum err prepare(int count, char **args, const char *build, struct why *why) {
     options_default(&self, build);
     enum err e = worker_options_read(&self.given, count, args, why);
-    if (e == ERR_OK && !self.given.help) e = options_complete(&self, why);
+    if (e == ERR_OK && !self.given.help && !self.given.man) e = options_complete(&self, why);
     return e;
 }
 
@@ -384,7 +384,7 @@ enum err worker_foresee(int count, char **args, const char *build, bool elsewher
     static struct arena arena;
     enum err e = prepare(count, args, build, why);
     ret->options = &self.given;
-    if (e != ERR_OK || self.given.help) return e;
+    if (e != ERR_OK || self.given.help || self.given.man) return e;
     arena_init(&arena, 4096, 1u << 20);
     if (!elsewhere) return foresee_here(&arena, &ret->info, why);
     agent_info(&self.given.agent, &arena, &ret->info);
@@ -403,6 +403,10 @@ enum err worker_secure(struct osloop *loop, struct why *why) {
 enum err worker_run(int count, char **args, const char *build, struct why *why) {
     ossecret_guard();
     enum err e = prepare(count, args, build, why);
+    if (e == ERR_OK && self.given.man) {
+        worker_options_man(build);
+        return ERR_OK;
+    }
     if (e == ERR_OK && self.given.help) {
         worker_options_help();
         return ERR_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "roff.h"
 #include "spec_value.h"
 #include "wire_run.h"
 #include "worker_config.h"
@@ -266,6 +267,7 @@ static const struct worker_option options[] = {
     {"--spool-bytes", "N", OPTION_U64, AT(agent.spool_bytes_max), 0, UINT64_MAX >> 1, .help = "output kept on disk while the server is unreachable; beyond it jobs wait"},
     {"--http-private", "NETWORKS", OPTION_CALL, .call = http_private_take, .help = "non-public addresses that http jobs may use:\n10.0.0.0/8,::1, or `all` (default: $REEVE_HTTP_PRIVATE, else none)"},
     {"--help", NULL, OPTION_SWITCH, AT(help), .help = "show this help"},
+    {"--man", NULL, OPTION_SWITCH, AT(man), .help = "print the manual page (roff)"},
 };
 /* clang-format on */
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -317,7 +319,7 @@ bool worker_options_has_value(const char *name) {
 
 static enum err take_from_file(struct worker_options *o, const char *name, char *value, struct why *why) {
     const struct worker_option *option = option_find(name);
-    if (option == NULL || option->at == AT(help) || option->at == AT(config))
+    if (option == NULL || option->at == AT(help) || option->at == AT(man) || option->at == AT(config))
         return why_set(why, ERR_INVALID, "there is no option %s", name + 2);
     if (option->kind != OPTION_SWITCH) return take(o, option, value, why);
     bool on = strcmp(value, "true") == 0 || strcmp(value, "yes") == 0;
@@ -338,7 +340,7 @@ static enum err config_read(struct worker_options *o, int count, char **args, st
 enum err worker_options_read(struct worker_options *o, int count, char **args, struct why *why) {
     enum err read = config_read(o, count, args, why);
     if (read != ERR_OK) return read;
-    for (int i = 0; i < count && !o->help; i++) {
+    for (int i = 0; i < count && !o->help && !o->man; i++) {
         const struct worker_option *option = option_find(args[i]);
         if (option == NULL)
             return why_set(why, ERR_INVALID, "there is no option %s; `reeve worker --help` lists them", args[i]);
@@ -366,4 +368,18 @@ void worker_options_help(void) {
             line = line[len] != 0 ? line + len + 1 : NULL;
         }
     }
+}
+
+void worker_options_man(const char *build) {
+    roff_head(stdout, "reeve-worker", 8, build, "the worker: its options");
+    printf(".SH SYNOPSIS\n\\fBreeve worker\\fR [\\fIOPTION\\fR]...\n.SH DESCRIPTION\n");
+    roff_text(stdout, "Runs jobs for a server. The first TERM or INT drains: nothing new is taken, what runs may end. "
+                      "The second ends it at once; finished results are on its disk.");
+    printf("\n.PP\n");
+    roff_text(stdout, "The file of --config has the same options by name, as lines of YAML.");
+    printf("\n.SH OPTIONS\n");
+    for (size_t i = 0; i < OPTION_COUNT; i++) roff_item(stdout, options[i].name, options[i].value, options[i].help);
+    printf(".SH FILES\n");
+    roff_item(stdout, ".reeve-worker", NULL, "identity, undelivered results and workspaces; keep it across restarts");
+    printf(".SH SEE ALSO\n.BR reeve (1),\n.BR reeve\\-serve (8)\n");
 }

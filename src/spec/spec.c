@@ -68,6 +68,7 @@ static enum err read_flow(struct spec *s, struct wire_flow *ret, struct spec_sch
                              .key = s->flow.key,
                              .key_ms = s->flow.key_ms,
                              .trace = s->flow.trace,
+                             .compensate_on = s->flow.compensate_on,
                              .labels = s->flow.labels};
     e = spec_graph(s, &flow.part);
     if (e == ERR_OK) e = check_flow(s, flow);

@@ -42,6 +42,7 @@ struct spec_input {
     uint32_t given_count;
     uint32_t jobs_max; /* 0 = as many as the wire carries */
     bool grows;        /* the jobs join a flow that is there: needs may name jobs of it, which are not looked for */
+    bool has_slot;     /* a schedule makes the flow, so `schedule` is known; of one that is there the server knows */
 };
 
 /* Everything that *ret points to is in the arena or in the input. ERR_INVALID and its like for what is wrong with the

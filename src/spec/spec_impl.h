@@ -15,7 +15,11 @@ struct spec {
     struct why *why;
     struct spec_param *params;
     uint32_t param_count;
-    struct slice params_json; /* all of them, an object */
+    struct slice params_json; /* those that are known now, an object */
+    struct slice late_json;   /* of those that a slot decides, their templates; empty = there are none */
+    struct slice rehearsed_json; /* all of them, for some slot */
+    struct slice *late;       /* their names */
+    uint32_t late_count;
     struct limits limits;     /* the standard ones: of evaluating, for who only reads */
     int64_t eval_steps_left;  /* of all templates of the file together: a server reads files, too */
     struct spec_flow flow;
@@ -52,6 +56,8 @@ CHECKED enum err spec_param_check(struct spec *s, uint32_t at, struct slice name
 
 /* spec_template.c */
 CHECKED enum err spec_params_json(struct spec *s);
+/* Whether a default is a template of the slot; refuses one that uses anything else beside it. */
+CHECKED enum err spec_default_check(struct spec *s, const struct json_node *standard, bool *ret_is_late);
 /* A text in which `${…}` may stand: parameters are filled in, the rest is read. */
 CHECKED enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted,
                                enum template_into into, struct slice *ret);

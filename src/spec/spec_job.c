@@ -343,6 +343,22 @@ static enum err read_kind(struct spec *s, struct spec_job *job, bool is_undo) {
     return kinds[kind].read != NULL ? kinds[kind].read(s, job) : ERR_OK;
 }
 
+/* `on_upstream: run` says when a job starts, as `trigger` does: one of them in the job takes the place of the other in
+ * the defaults. */
+static enum err settle_trigger(struct spec *s, const struct json_node *node, struct spec_job *job) {
+    if (job->o.on_upstream != UPSTREAM_RUN || job->o.trigger == TRIGGER_ALL_DONE) return ERR_OK;
+    bool says_when = json_tree_get(node, SLICE("trigger")) != NULL;
+    if (says_when && json_tree_get(node, SLICE("on_upstream")) != NULL)
+        return spec_refuse(s, node->at, ERR_INVALID,
+                           "`on_upstream: run` means `trigger: all_done`; beside `trigger: %s` write `fail` or `skip`",
+                           trigger_words[job->o.trigger]);
+    if (says_when)
+        job->o.on_upstream = UPSTREAM_FAIL;
+    else
+        job->o.trigger = TRIGGER_ALL_SUCCEEDED;
+    return ERR_OK;
+}
+
 enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned where, struct spec_job *job) {
     if (node->kind == JSON_TEXT && where != IN_DEFAULTS) {
         job->run = node;
@@ -357,7 +373,7 @@ enum err spec_job_read(struct spec *s, const struct json_node *node, unsigned wh
         return spec_refuse(s, node->at, ERR_INVALID, "`pool` or `topic`, not both");
     if (both && json_tree_get(node, SLICE("pool")) != NULL) job->o.demand.topic = (struct slice){0};
     if (both && json_tree_get(node, SLICE("topic")) != NULL) job->o.demand.pool = (struct slice){0};
-    return ERR_OK;
+    return settle_trigger(s, node, job);
 }
 
 #define LIMIT_MEMORY_MIN (1u << 20) /* below it no program starts */

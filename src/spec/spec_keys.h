@@ -19,6 +19,9 @@ enum spec_type {
     SPEC_MILLI,    /* uint32_t: a number with decimals, thousandths */
     SPEC_PRIORITY, /* int64_t: low, normal, high, or a number relative to normal */
     SPEC_UPSTREAM, /* uint8_t: enum on_upstream */
+    SPEC_TRIGGER,  /* uint8_t: enum trigger */
+    SPEC_UNDO_ON,  /* uint8_t: enum compensate_on */
+    SPEC_ENDS,     /* uint8_t: RETRY_ bits: a word or a list of them */
     SPEC_RIGHTS,   /* uint8_t: TOKEN_ bits: a word or a list of them */
     SPEC_NAMES,    /* struct tlv_list of wire_name: a text or a list of them */
     SPEC_PAIRS,    /* struct tlv_list of wire_pair: an object of plain values; added to what the defaults have */
@@ -125,6 +128,7 @@ struct spec_flow {
     struct slice name, key;
     int64_t key_ms;
     struct slice trace;
+    uint8_t compensate_on;
     struct tlv_list labels;
     struct slice description;
     struct tlv_list phases; /* of wire_name */
@@ -138,6 +142,7 @@ struct spec_param {
     bool truth;
     struct slice value; /* as text */
     uint32_t at;
+    bool is_late; /* its value is a template of the slot */
     const struct json_node *standard, *choices;
     struct slice description;
 };

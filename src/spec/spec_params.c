@@ -53,6 +53,10 @@ static enum err param_read(struct spec *s, const struct json_node *n, struct spe
     if (p.choices != NULL && p.choices->kind != JSON_ARRAY)
         return spec_refuse(s, p.choices->at, ERR_INVALID, "expected a list of values, found %s",
                            json_kind_word(p.choices->kind));
+    if (p.standard != NULL) e = spec_default_check(s, p.standard, &p.is_late);
+    if (e == ERR_OK && p.is_late && p.choices != NULL)
+        e = spec_refuse(s, p.choices->at, ERR_UNSUPPORTED, "a parameter whose default is a slot has no `choices`");
+    if (e != ERR_OK) return e;
     if (p.standard != NULL) {
         p.kind = p.standard->kind;
         p.truth = p.standard->truth;
@@ -82,6 +86,7 @@ static enum err param_give(struct spec *s, const struct spec_given *g) {
         return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is %s in this flow, found `%.*s`",
                            SLICE_FMT(p->name), json_kind_word(p->kind), SLICE_FMT(g->value));
     p->kind = kind;
+    p->is_late = false;
     p->value = g->value;
     p->truth = slice_eq(g->value, SLICE("true"));
     return ERR_OK;
@@ -91,6 +96,12 @@ static enum err param_check(struct spec *s, const struct spec_param *p) {
     if (p->kind == JSON_NULL)
         return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is required: pass -p %.*s=VALUE",
                            SLICE_FMT(p->name), SLICE_FMT(p->name));
+    if (p->is_late && !s->in->has_slot && !s->in->grows)
+        return spec_refuse(
+            s, p->at, ERR_INVALID,
+            "parameter `%.*s` gets its value from the slot of a schedule: pass -p %.*s=VALUE, or run the "
+            "flow with `reeve schedule add`",
+            SLICE_FMT(p->name), SLICE_FMT(p->name));
     if (p->choices == NULL) return ERR_OK;
     for (const struct json_node *c = p->choices->first; c != NULL; c = c->next)
         if (is_plain(c) && slice_eq(plain_text(c), p->value)) return ERR_OK;
@@ -150,6 +161,12 @@ static enum err reference(struct spec *s, const struct json_node *node, struct s
     struct slice name = slice_of(rest.ptr + sizeof OPENING - 1, (size_t)(end - rest.ptr) - (sizeof OPENING - 1));
     *ret_len = (size_t)(end - rest.ptr) + 1;
     *ret = param_find(s, name);
+    if (*ret != NULL && (*ret)->is_late)
+        return spec_refuse(
+            s, node->at, ERR_UNSUPPORTED,
+            "parameter `%.*s` is known when a slot has come, and not here: use it in `run`, `args`, `env` "
+            "or an expression",
+            SLICE_FMT(name));
     return spec_param_check(s, node->at, name);
 }
 

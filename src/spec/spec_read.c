@@ -126,16 +126,17 @@ static enum err read_priority(struct spec *s, const struct json_node *node, int6
     return ERR_OK;
 }
 
-static enum err read_upstream(struct spec *s, const struct json_node *node, uint8_t *ret) {
+static enum err read_word(struct spec *s, const struct json_node *node, const char *const *words, uint8_t count,
+                          enum spec_type type, uint8_t *ret) {
     struct spec_scalar v;
-    enum err e = spec_scalar(s, node, "fail, skip or run", &v);
+    enum err e = spec_scalar(s, node, spec_type_form(type), &v);
     if (e != ERR_OK) return e;
-    for (uint8_t i = 0; i < UPSTREAM_COUNT; i++)
-        if (slice_eq(v.text, slice_str(on_upstream_words[i]))) {
+    for (uint8_t i = 0; i < count; i++)
+        if (slice_eq(v.text, slice_str(words[i]))) {
             *ret = i;
             return ERR_OK;
         }
-    return unfit(s, node, "fail, skip or run", v.text);
+    return unfit(s, node, spec_type_form(type), v.text);
 }
 
 /* ---- lists ---- */
@@ -236,23 +237,35 @@ static enum err read_exits(struct spec *s, const struct json_node *node, struct 
     return ERR_OK;
 }
 
-static enum err read_rights(struct spec *s, const struct json_node *node, uint8_t *ret) {
+/* A word or a list of them, each a bit. */
+static enum err read_bits(struct spec *s, const struct json_node *node, const char *const *words, uint8_t count,
+                          const char *what, uint8_t *ret) {
     bool is_list = node->kind == JSON_ARRAY;
     const struct json_node *item = is_list ? node->first : node;
-    uint8_t rights = 0;
+    uint8_t bits = 0;
     for (uint32_t i = 0; i < (is_list ? node->count : 1); i++, item = item->next) {
         struct slice word;
-        enum err e = spec_text(s, item, "`read`, `submit` or a list of them", &word);
+        enum err e = spec_text(s, item, what, &word);
         if (e != ERR_OK) return e;
-        if (slice_eq(word, SLICE("read")))
-            rights |= TOKEN_READ;
-        else if (slice_eq(word, SLICE("submit")))
-            rights |= TOKEN_SUBMIT;
-        else
-            return unfit(s, item, "`read` or `submit`", word);
+        uint8_t bit = 0;
+        while (bit < count && !slice_eq(word, slice_str(words[bit]))) bit++;
+        if (bit == count) return unfit(s, item, what, word);
+        bits |= (uint8_t)(1u << bit);
     }
-    *ret = rights;
+    *ret = bits;
     return ERR_OK;
+}
+
+static enum err read_rights(struct spec *s, const struct json_node *node, uint8_t *ret) {
+    static const char *const words[] = {"read", "submit"};
+    return read_bits(s, node, words, 2, "`read` or `submit`", ret);
+}
+
+static enum err read_ends(struct spec *s, const struct json_node *node, uint8_t *ret) {
+    static const char *const words[] = {"lost", "timeout", "exit"};
+    if (node->kind == JSON_ARRAY && node->count == 0)
+        return spec_refuse(s, node->at, ERR_INVALID, "an empty list; for no second attempt use `retries: 0`");
+    return read_bits(s, node, words, 3, "`lost`, `timeout` or `exit`", ret);
 }
 
 /* ---- objects ---- */
@@ -272,8 +285,11 @@ static enum err read_field(struct spec *s, const struct spec_field *f, const str
     case SPEC_SIZE: return read_size(s, node, to);
     case SPEC_MILLI: return read_milli(s, node, to);
     case SPEC_PRIORITY: return read_priority(s, node, to);
-    case SPEC_UPSTREAM: return read_upstream(s, node, to);
+    case SPEC_UPSTREAM: return read_word(s, node, on_upstream_words, UPSTREAM_COUNT, SPEC_UPSTREAM, to);
+    case SPEC_TRIGGER: return read_word(s, node, trigger_words, TRIGGER_COUNT, SPEC_TRIGGER, to);
+    case SPEC_UNDO_ON: return read_word(s, node, compensate_on_words, COMPENSATE_COUNT, SPEC_UNDO_ON, to);
     case SPEC_RIGHTS: return read_rights(s, node, to);
+    case SPEC_ENDS: return read_ends(s, node, to);
     case SPEC_NAMES: return spec_names(s, node, to);
     case SPEC_PAIRS: return read_pairs(s, node, false, to);
     case SPEC_ENV: return read_pairs(s, node, true, to);

@@ -10,6 +10,14 @@
 
 /* ---- the parameters as JSON, for expressions ---- */
 
+static enum err text_keep(struct spec *s, struct buf *out, struct slice *ret) {
+    uint8_t *copy = out->full ? NULL : spec_alloc(s, out->len);
+    if (copy == NULL) return spec_full(s);
+    if (out->len > 0) memcpy(copy, out->at, out->len);
+    *ret = slice_of(copy, out->len);
+    return ERR_OK;
+}
+
 static void param_write(const struct spec_param *p, struct buf *out) {
     struct json j;
     double ignored;
@@ -23,20 +31,86 @@ static void param_write(const struct spec_param *p, struct buf *out) {
         json_text(&j, p->value);
 }
 
-enum err spec_params_json(struct spec *s) {
+/* The values that are known, or the templates of the others. */
+static enum err params_write(struct spec *s, bool late, struct slice *ret) {
     struct buf out;
     buf_init(&out, 1u << 24);
     buf_put_u8(&out, '{');
     for (uint32_t i = 0; i < s->param_count; i++) {
-        if (i > 0) buf_put_u8(&out, ',');
+        if (s->params[i].is_late != late) continue;
+        if (out.len > 1) buf_put_u8(&out, ',');
         param_write(&s->params[i], &out);
     }
     buf_put_u8(&out, '}');
-    uint8_t *copy = out.full ? NULL : spec_alloc(s, out.len);
-    if (copy != NULL) memcpy(copy, out.at, out.len);
-    s->params_json = slice_of(copy, out.len);
+    enum err e = text_keep(s, &out, ret);
     buf_fini(&out);
-    return copy != NULL ? ERR_OK : spec_full(s);
+    return e;
+}
+
+/* A slot as any other: what it decides is tried out while the file is read, so that a mistake does not wait for the
+ * night. */
+#define SLOT_SAMPLE SLICE("{\"name\":\"any\",\"slot\":\"2026-01-01T00:00:00Z\",\"date\":\"2026-01-01\"}")
+
+enum err spec_params_json(struct spec *s) {
+    struct scope scope = {.schedule = SLOT_SAMPLE};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_READY, .is_last = true};
+    struct why inner = {{0}};
+    how.steps_left = &s->eval_steps_left;
+    s->late = spec_alloc(s, sizeof *s->late * s->param_count);
+    if (s->late == NULL) return spec_full(s);
+    for (uint32_t i = 0; i < s->param_count; i++)
+        if (s->params[i].is_late) s->late[s->late_count++] = s->params[i].name;
+    enum err e = params_write(s, false, &s->params_json);
+    s->rehearsed_json = s->params_json;
+    if (e == ERR_OK && s->late_count > 0) e = params_write(s, true, &s->late_json);
+    if (e != ERR_OK || s->late_count == 0) return e;
+    e = template_params(s->params_json, s->late_json, &how, s->arena, &s->rehearsed_json, &inner);
+    return e == ERR_OK ? ERR_OK : spec_refuse(s, s->flow.params->at, e, "%s", inner.text);
+}
+
+/* What an expression or a template of the file may look at while it is read. */
+static struct scope scope_of(const struct spec *s) {
+    return (struct scope){.params = s->params_json, .late = s->late, .late_count = s->late_count};
+}
+
+/* ---- the slot ---- */
+
+enum err spec_default_check(struct spec *s, const struct json_node *standard, bool *ret_is_late) {
+    struct why inner = {{0}};
+    unsigned roots = 0;
+    *ret_is_late = false;
+    if (standard->kind != JSON_TEXT || template_roots(standard->text, &roots, &inner) != ERR_OK) return ERR_OK;
+    if ((roots & ROOT_BIT(ROOT_SCHEDULE)) == 0) return ERR_OK; /* then it is the text that it is */
+    if (roots != ROOT_BIT(ROOT_SCHEDULE))
+        return spec_refuse(s, standard->at, ERR_UNSUPPORTED, "a default can use `schedule` and nothing else");
+    *ret_is_late = true;
+    return ERR_OK;
+}
+
+static enum err check_slot(struct spec *s, uint32_t at, unsigned roots) {
+    if ((roots & ROOT_BIT(ROOT_SCHEDULE)) == 0 || s->in->has_slot || s->in->grows) return ERR_OK;
+    return spec_refuse(
+        s, at, ERR_INVALID,
+        "`schedule` is known only in flows that a schedule makes: run this one with `reeve schedule add`, "
+        "or make a parameter whose default uses it");
+}
+
+/* What needs a slot and nothing else beside it, with some slot. */
+static enum err rehearse(struct spec *s, uint32_t at, struct slice text, enum template_into into) {
+    struct scope scope = {.params = s->rehearsed_json, .schedule = SLOT_SAMPLE};
+    struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_READY, .is_last = true};
+    struct why inner = {{0}};
+    unsigned roots = 0;
+    enum err e = template_roots(text, &roots, &inner);
+    if (e == ERR_OK) e = check_slot(s, at, roots);
+    if (e != ERR_OK || roots == 0 || (roots & ~(ROOT_BIT(ROOT_SCHEDULE) | ROOT_BIT(ROOT_PARAMS))) != 0) return e;
+    struct buf out;
+    how.steps_left = &s->eval_steps_left;
+    how.into = into;
+    buf_init(&out, 1u << 24);
+    e = template_render(text, &how, &out, &inner);
+    buf_fini(&out);
+    return e == ERR_OK ? ERR_OK : spec_refuse(s, at, e, "%s", inner.text);
 }
 
 /* ---- names ---- */
@@ -72,17 +146,9 @@ static enum err plain_of(struct spec *s, const struct json_node *node, const cha
     return ERR_OK;
 }
 
-static enum err text_keep(struct spec *s, struct buf *out, struct slice *ret) {
-    uint8_t *copy = out->full ? NULL : spec_alloc(s, out->len);
-    if (copy == NULL) return spec_full(s);
-    if (out->len > 0) memcpy(copy, out->at, out->len);
-    *ret = slice_of(copy, out->len);
-    return ERR_OK;
-}
-
 enum err spec_template(struct spec *s, const struct json_node *node, const char *wanted, enum template_into into,
                        struct slice *ret) {
-    struct scope scope = {.params = s->params_json};
+    struct scope scope = scope_of(s);
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_SUBMIT, .into = into};
     how.steps_left = &s->eval_steps_left;
     struct why inner = {{0}};
@@ -105,7 +171,7 @@ enum err spec_template(struct spec *s, const struct json_node *node, const char 
     e = template_render(text, &how, &out, &inner);
     e = e == ERR_OK ? text_keep(s, &out, ret) : spec_refuse(s, node->at, e, "%s", inner.text);
     buf_fini(&out);
-    return e;
+    return e == ERR_OK ? rehearse(s, node->at, *ret, into) : e;
 }
 
 /* `at` is behind the `$${` of an escape. */
@@ -115,7 +181,7 @@ static bool is_params_escape(struct slice text, size_t at) {
 
 /* A script is no template: its `${item}` is its own. Only parameters are filled in, as everywhere in the file. */
 enum err spec_script_text(struct spec *s, const struct json_node *node, struct slice *ret) {
-    struct scope scope = {.params = s->params_json};
+    struct scope scope = scope_of(s);
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .is_last = true};
     how.steps_left = &s->eval_steps_left;
     struct why inner = {{0}};
@@ -130,8 +196,9 @@ enum err spec_script_text(struct spec *s, const struct json_node *node, struct s
         e = template_next(text, &at, &part, &over, &inner);
         if (e != ERR_OK) e = spec_refuse(s, node->at, e, "%s", inner.text);
         if (e != ERR_OK || over) break;
-        bool is_params = part.kind == PART_PATH && part.stage == STAGE_SUBMIT;
-        if (part.kind == PART_EXPR || (part.kind == PART_PATH && part.stage == STAGE_READY)) {
+        enum scope_stage stage = template_stage(&part, &scope);
+        bool is_params = part.kind == PART_PATH && stage == STAGE_SUBMIT;
+        if (part.kind == PART_EXPR || (part.kind == PART_PATH && stage == STAGE_READY)) {
             e = spec_refuse(s, node->at, ERR_UNSUPPORTED, "%.*s in a script: pass it in `args` or `env`",
                             SLICE_FMT(part.whole));
         } else if (is_params) {
@@ -172,48 +239,31 @@ enum err spec_expression(struct spec *s, const struct json_node *node, const cha
     e = expr_check(name, text, &s->limits, &inner);
     if (e != ERR_OK) return spec_refuse(s, node->at, e, "%s", inner.text);
     e = check_params(s, node->at, text);
+    if (e == ERR_OK) e = check_slot(s, node->at, names_roots(text));
     if (e == ERR_OK) *ret = text;
     return e;
 }
 
 /* ---- a job with all its texts ---- */
 
-static enum err uses_params(void *ctx, struct slice *text, enum template_into into, struct why *why) {
-    bool *found = ctx;
-    (void)into;
-    for (size_t at = 0;;) {
-        struct template_part part;
-        struct name_ref ref;
-        bool over;
-        enum err e = template_next(*text, &at, &part, &over, why);
-        if (e != ERR_OK || over) return e;
-        for (size_t i = 0; part.kind == PART_EXPR && names_next(part.inside, &i, &ref);)
-            if (ref.root == ROOT_PARAMS) *found = true;
-    }
-}
-
-static bool names_params(struct slice text) {
-    struct name_ref ref;
-    for (size_t i = 0; names_next(text, &i, &ref);)
-        if (ref.root == ROOT_PARAMS) return true;
-    return false;
-}
-
 enum err spec_job_templates(struct spec *s, struct spec_job *job, bool is_undo) {
     struct why inner = {{0}};
     unsigned stages = 0;
-    const struct wire_step *poll = job->r.poll.at;
-    bool params = names_params(job->r.when) || names_params(job->r.foreach) ||
-                  (poll != NULL && (names_params(poll->until) || names_params(poll->failed)));
+    unsigned roots = 0;
     enum err e = runtext_stages(&job->r, &stages, &inner);
-    if (e == ERR_OK && stages != 0) e = runtext_each(&job->r, uses_params, &params, &inner);
+    if (e == ERR_OK) e = runtext_roots(&job->r, &roots, &inner);
     if (e != ERR_OK) return spec_refuse(s, job->at, e, "%s", inner.text);
+    /* A parameter that is still there is one of those that a slot decides. */
+    if (stages & STAGE_BIT(STAGE_SUBMIT)) stages |= STAGE_BIT(STAGE_READY);
     bool of_items = stages & STAGE_BIT(STAGE_CHILD), of_jobs = stages & STAGE_BIT(STAGE_READY);
     if (is_undo && (of_items || of_jobs))
         return spec_refuse(s, job->at, ERR_UNSUPPORTED, "a compensation has no templates; it gets $REEVE_INPUTS");
     if (of_items && job->foreach == NULL)
         return spec_refuse(s, job->at, ERR_INVALID, "`${item}` needs a `foreach`; for a shell variable write $${item}");
-    if (params) job->r.params = s->params_json;
+    if (roots & ROOT_BIT(ROOT_PARAMS)) {
+        job->r.params = s->params_json;
+        job->r.late = s->late_json;
+    }
     /* Items are filled in when the children are handed out, one by one. */
     if (of_jobs) job->o.gates |= GATE_BIT(GATE_RENDER);
     if (of_items || of_jobs || stages == 0) return ERR_OK;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""commands.py PROGRAM DOCUMENT [--write]: runs the commands of a document and compares what they print. Prints TAP.
+"""commands.py PROGRAM DOCUMENT [--clone] [--write]: runs the commands of a document and compares what they print. Prints TAP.
 
 All blocks of a document run in order in one empty directory, with PROGRAM as `reeve`:
 
@@ -10,6 +10,10 @@ All blocks of a document run in order in one empty directory, with PROGRAM as `r
 
 Words that differ from run to run (times, sizes, addresses, hashes, names of machines) are compared as words; a line `…` stands for
 any number of lines. --write puts what was printed into the document instead of comparing it.
+
+With --clone a new user is played: the directory is a fresh clone of this tree, nothing is in PATH but what the machine has and what the
+document puts there by `export`, and `console` blocks run, too. The one thing that is done for the user is compiling: a `cmake` before the
+real one puts PROGRAM where the presets build it.
 """
 import os
 import re
@@ -23,6 +27,14 @@ BLOCK_SECONDS_MAX = 60
 TAGS = ("sh", "text", "yaml", "console")
 UNRUN = ("git ", "make ", "export ", "sudo ", "cd ", "apt ")
 HOME = "/home/ann/reeve"  # the directory in which the commands of a document run, as the document shows it
+# Accepts what `make` asks of cmake for a preset. Anything else is no part of a first build.
+CMAKE = """#!/bin/sh
+case "$*" in
+"--preset release") ;;
+"--build --preset release" | "--build --preset release --target reeve") install -D "$PROGRAM" build/release/reeve ;;
+*) echo "cmake: $*: no step of a first build" >&2; exit 1 ;;
+esac
+"""
 FENCE = re.compile(r"^```(.*)$")
 
 # What is compared as a word, and what --write puts in its place (None: what was printed).
@@ -89,32 +101,52 @@ def fits(expected, printed):
     return re.fullmatch(pattern, "".join(plain(line) + "\n" for line in printed)) is not None
 
 
+def clone(to):
+    """What a clone of the next commit has."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
+    for path in filter(None, listed.split("\0")):
+        source = os.path.join(ROOT, path)
+        if os.path.lexists(source):
+            os.makedirs(os.path.join(to, os.path.dirname(path)), exist_ok=True)
+            shutil.copy2(source, os.path.join(to, path), follow_symlinks=False)
+
+
 class Runner:
-    def __init__(self, program):
+    def __init__(self, program, is_clone):
         self.folder = tempfile.mkdtemp(prefix="reeve-docs-")
+        self.is_clone, self.exports = is_clone, []  # lines `export` of the document; what follows runs in the same shell
         bin_folder = os.path.join(self.folder, "bin")
         self.work = os.path.join(self.folder, "work")
         os.mkdir(bin_folder)
         os.mkdir(self.work)
-        os.symlink(program, os.path.join(bin_folder, "reeve"))
+        if is_clone:
+            clone(self.work)
+            with open(os.path.join(bin_folder, "cmake"), "w", encoding="utf-8") as f:
+                f.write(CMAKE)
+            os.chmod(f.name, 0o755)
+        else:
+            os.symlink(program, os.path.join(bin_folder, "reeve"))
         keep = {name: value for name, value in os.environ.items() if not name.startswith("REEVE_")}
         self.env = dict(keep, PATH=bin_folder + os.pathsep + os.environ["PATH"], HOME=self.work, TZ="UTC", LANG="C.UTF-8",
-                        COLUMNS="100", NO_COLOR="1", REEVE_LISTEN="127.0.0.1:0", PYTHONDONTWRITEBYTECODE="1")
+                        COLUMNS="100", NO_COLOR="1", REEVE_LISTEN="127.0.0.1:0", PYTHONDONTWRITEBYTECODE="1", PROGRAM=program)
 
     def run(self, text):
         """(exit code, lines) of a block."""
-        done = subprocess.run(["bash", "-e", "-c", text], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+        before = "\n".join(self.exports)
+        self.exports += [line for line in text.split("\n") if self.is_clone and line.startswith("export ")]
+        done = subprocess.run(["bash", "-e", "-c", before + "\n" + text], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=BLOCK_SECONDS_MAX, check=False)
         return done.returncode, done.stdout.decode("utf-8", "replace").replace(self.work, HOME).splitlines()
 
     def close(self):
         """Ends what the document left running: a first `down` lets jobs end, a second one does not."""
         if os.path.exists(os.path.join(self.work, ".reeve", "up.pid")):
-            first = subprocess.Popen(["reeve", "down"], cwd=self.work, env=self.env, executable=shutil.which("reeve", path=self.env["PATH"]))
+            first = subprocess.Popen([self.env["PROGRAM"], "down"], cwd=self.work, env=self.env)
             try:
                 first.wait(timeout=10)
             except subprocess.TimeoutExpired:
-                self.run("reeve down")
+                self.run('"$PROGRAM" down')
                 first.wait(timeout=BLOCK_SECONDS_MAX)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -163,7 +195,7 @@ class Document:
             after = every[i + 1] if i + 1 < len(every) and every[i + 1].tag == "text" else None
             if block.tag not in TAGS:
                 self.tell(False, block, f"a block `{block.tag}` is none of {', '.join(TAGS)}")
-            elif block.tag == "sh":
+            elif block.tag == "sh" or (block.tag == "console" and runner.is_clone):
                 self.command(runner, block, after)
             elif block.tag != "text":
                 self.other(runner, block)
@@ -176,7 +208,7 @@ class Document:
 
 def main():
     program, path = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    document, runner = Document(path, "--write" in sys.argv[3:]), Runner(program)
+    document, runner = Document(path, "--write" in sys.argv[3:]), Runner(program, "--clone" in sys.argv[3:])
     try:
         document.check(runner)
     finally:

@@ -6,6 +6,7 @@
     anchors     a link `#heading` leads to a heading of its document, `FILE.md#heading` to one of that file
     promises    README.md and docs/promises.md promise the same
     messages    the messages of docs/troubleshooting.md (first column; `…`, N and capital words stand for anything) are in src/
+    verbs       what documents write as `reeve VERB --flag` is a verb with this flag
     index       docs/README.md lists every document in docs/, docs/adr/README.md every decision with its title
 """
 import glob
@@ -143,6 +144,60 @@ def messages(_):
         yield f"docs/troubleshooting.md: only {count} messages were found"
 
 
+def manual():
+    """{verb: its flags} of the manual page, which is made from the table of verbs, and the flags that every verb has."""
+    flags, every = {}, set()
+    for section in re.split(r"(?m)^\.S[SH] ", text_of("docs/man/reeve.1").replace("\\-", "-")):
+        heading, _, rest = section.partition("\n")
+        if heading.startswith('"reeve '):
+            words = re.match(r'"reeve ((?:[a-z]+ ?)+)', heading).group(1).strip()
+            flags[words] = set(re.findall(r"--[a-z-]+", heading + rest)) | set(re.findall(r"\\fB(-\w)\\fR", rest))
+        elif heading.startswith("FLAGS"):
+            every = set(re.findall(r"--[a-z-]+", rest)) | set(re.findall(r"\\fB(-\w)\\fR", rest))
+    return flags, every
+
+
+# Their flags are tables of their own: settings, options of workers, limits.
+OWN_FLAGS = ("serve", "worker", "scaler", "up", "bench", "crashtest")
+
+
+def words_of_settings():
+    return set(re.findall(r"[a-z][a-z0-9_]+", re.sub(r"(?<=[a-z0-9])-(?=[a-z])", "_", "\n".join(
+        text_of(path) for folder in ("program", "limits", "scale", "bench", "agent") for path in sorted(glob.glob(f"src/{folder}/*.[ch]"))))))
+
+
+def commands_of(path):
+    """(line number, text after `reeve `) of the commands in code of a document."""
+    is_fenced = False
+    for number, line in enumerate(text_of(path).split("\n"), 1):
+        if line.startswith("```"):
+            is_fenced = not is_fenced
+        code = [line] if is_fenced or re.match(r" {4}\S", line) else re.findall(r"`([^`]+)`", line)
+        for piece in code:
+            for found in re.finditer(r"(?:^|[|;&(]\s*|^\s+)(?:build/release/)?reeve ([a-z][^|;&#)]*)", piece):
+                yield number, found.group(1)
+
+
+def verbs(paths):
+    flags, every = manual()
+    groups, settings = {words.split()[0] for words in flags}, words_of_settings()
+    for path in paths:
+        if path.startswith(("docs/adr/", "bench/", "CHANGELOG")):  # of their time
+            continue
+        for number, text in commands_of(path):
+            words = text.split(" -- ")[0].split()
+            verb = next((v for v in (" ".join(words[:2]), words[0]) if v in flags), None)
+            if verb is None:
+                if words[0] not in groups and re.fullmatch(r"[a-z]+", words[0]):
+                    yield f"{path}:{number}: there is no verb `{words[0]}`"
+                continue
+            for flag in (word.partition("=")[0] for word in words[1:]):
+                if not re.fullmatch(r"--[a-z][a-z-]+|-[a-zA-Z]", flag) or flag in flags[verb] or flag in every:
+                    continue
+                if verb not in OWN_FLAGS or flag[2:].replace("-", "_") not in settings:
+                    yield f"{path}:{number}: `reeve {verb}` has no flag {flag}"
+
+
 def index(paths):
     listed = set(re.findall(r"\]\(([^)#]+)[^)]*\)", text_of("docs/README.md")))
     for path in paths:
@@ -164,7 +219,7 @@ def index(paths):
 RULES = ((width, f"no line of a document has more than {WIDTH} columns"), (words, "documents are written in plain words"),
          (anchors, "links to headings lead to one"), (promises, "README.md and docs/promises.md promise the same"),
          (messages, "the messages of docs/troubleshooting.md are those of the program"),
-         (index, "the indices list every document and decision"))
+         (verbs, "documents name verbs and flags that there are"), (index, "the indices list every document and decision"))
 
 
 def main():

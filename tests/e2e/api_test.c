@@ -498,6 +498,80 @@ static void flows_are_listed_by_the_name_of_a_label(void **state) {
     (void)ask("GET", "/api/v1/workers?label=run_of", NULL, 400);
 }
 
+/* ---- compensations that were not run ---- */
+
+static struct webgot ended(const char *flow) {
+    const char *id = submit(flow);
+    wait_for(id);
+    return ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
+}
+
+#define BOOKED "\"jobs\": {\"book\": {\"noop\": true, \"compensate\": {\"noop\": true}}, "
+
+static void a_flow_tells_what_it_did_not_undo_and_why(void **state) {
+    (void)state;
+    struct webgot got = ended("{" BOOKED "\"pay\": {\"needs\": [\"book\"], \"fail\": 2, \"retries\": 0}}}");
+    assert_has(got.body, "\"compensations_not_run\":1");
+    assert_has(got.body, "\"not_run_because\":\"no failure was fatal; `compensate_on: failure`");
+    got = ended("{" BOOKED "\"pay\": {\"needs\": [\"book\"], \"when\": \"false\", \"noop\": true}}}");
+    assert_has_not(got.body, "compensations_not_run\":1"); /* it succeeded */
+    got = ended("{\"compensate_on\": \"failure\", " BOOKED
+                "\"pay\": {\"needs\": [\"book\"], \"fail\": 2, \"retries\": 0}}}");
+    assert_has(got.body, "\"unwinding\":\"done\"");
+    assert_has_not(got.body, "compensations_not_run\":1");
+    const char *id = submit("{" BOOKED "\"ask\": {\"needs\": [\"book\"], \"gate\": {}}}}");
+    (void)ask("GET", path_of("/api/v1/jobs/@/book/wait", id), NULL, 200);
+    (void)ask("POST", path_of("/api/v1/flows/@/cancel", id), "{}", 200);
+    wait_for(id);
+    got = ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
+    assert_has(got.body, "\"not_run_because\":\"the flow was cancelled\"");
+    got = ask("POST", "/api/v1/flows", "{\"compensate_on\": \"any\", \"jobs\": {\"a\": {\"noop\": true}}}", 400);
+    assert_has(got.body, "expected fatal or failure, found `any`");
+}
+
+/* ---- the output of an attempt, told piece by piece ---- */
+
+static void a_log_tells_streams_and_times_of_its_pieces(void **state) {
+    (void)state;
+    const char *id = submit("{\"jobs\": {\"a\": {\"run\": \"printf out; sleep 0.2; printf error >&2\"}}}");
+    wait_for(id);
+    struct webgot got = ask("GET", path_of("/api/v1/jobs/@/a/logs?marks=true", id), NULL, 200);
+    assert_has(got.head, "Content-Type: application/x-ndjson");
+    assert_int_equal(count_of(got.body, "\n"), 2);
+    assert_has(got.body, "{\"offset\":0,\"bytes\":3,\"stream\":\"out\",\"time_ms\":1");
+    assert_has(got.body, "{\"offset\":3,\"bytes\":5,\"stream\":\"err\",\"time_ms\":1");
+    got = ask("GET", path_of("/api/v1/jobs/@/a/logs?marks=true&offset=4", id), NULL, 200);
+    assert_has(got.body, "{\"offset\":4,\"bytes\":4,\"stream\":\"err\"");
+    got = ask("GET", path_of("/api/v1/jobs/@/a/logs", id), NULL, 200);
+    assert_string_equal(got.body, "outerror");
+}
+
+/* ---- counters over time ---- */
+
+static uint64_t last_of(const char *body, const char *word) {
+    const char *last = NULL;
+    for (const char *at = body; (at = strstr(at, word)) != NULL; at++) last = at;
+    assert_non_null(last);
+    return strtoull(last + strlen(word), NULL, 10);
+}
+
+/* The first sample is of the start of the server, the last one of now: what lies between them has happened. */
+static void the_counters_of_the_past_are_told(void **state) {
+    (void)state;
+    struct webgot got = ask("GET", "/api/v1/stats/history", NULL, 200);
+    assert_true(count_of(got.body, "\"time_ms\":") >= 2);
+    assert_true(strstr(got.body, "\"entered_succeeded\":0") < strstr(got.body, "\"slots_used\":"));
+    uint64_t good = last_of(got.body, "\"entered_succeeded\":"), bad = last_of(got.body, "\"flows_ended_failed\":");
+    wait_for(submit("{\"jobs\": {\"a\": {\"noop\": true}, \"b\": {\"fail\": 3, \"retries\": 0}}}"));
+    got = ask("GET", "/api/v1/stats/history", NULL, 200);
+    assert_int_equal(last_of(got.body, "\"entered_succeeded\":"), good + 1);
+    assert_int_equal(last_of(got.body, "\"flows_ended_failed\":"), bad + 1);
+    got = ask("GET", "/api/v1/stats/history?since_ms=9000000000000", NULL, 200);
+    assert_int_equal(count_of(got.body, "\"time_ms\":"), 1); /* now alone */
+    got = ask("GET", "/api/v1/stats/history?step_ms=3600000", NULL, 200);
+    assert_int_equal(count_of(got.body, "\"time_ms\":"), 2);
+}
+
 #define API_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -514,6 +588,9 @@ int main(void) {
         API_TEST(a_worker_is_shown_with_what_it_offers),
         API_TEST(changes_of_the_store_are_told),
         API_TEST(flows_are_listed_by_the_name_of_a_label),
+        API_TEST(a_flow_tells_what_it_did_not_undo_and_why),
+        API_TEST(a_log_tells_streams_and_times_of_its_pieces),
+        API_TEST(the_counters_of_the_past_are_told),
         API_TEST(a_worker_is_started_by_http),
         API_TEST(a_server_that_may_not_starts_none),
     };

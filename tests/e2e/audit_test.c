@@ -114,6 +114,13 @@ static void filters_choose(void **state) {
     assert_has(got.body, "\"records\":[]");
     got = ask("GET", "/api/v1/audit?people=true&most=1000", NULL, 200);
     assert_int_equal(count_of(got.body, "\"lsn\":"), count_of(got.body, "\"principal\":"));
+    /* a condition is judged by the server: nobody did that */
+    got = ask("POST", "/api/v1/flows", "{\"jobs\": {\"y\": {\"when\": \"1 == 2\", \"noop\": true}}}", 201);
+    id = webgot_text(&client, &got, "flow");
+    snprintf(path, sizeof path, "/api/v1/flows/%s/wait", id);
+    (void)ask("GET", path, NULL, 200);
+    assert_has(ask("GET", "/api/v1/audit?principal=server", NULL, 200).body, "\"kind\":\"verdict\"");
+    assert_has_not(ask("GET", "/api/v1/audit?people=true&most=1000", NULL, 200).body, "\"principal\":\"server\"");
     got = ask("GET", "/api/v1/audit?until_ms=1000", NULL, 200);
     assert_has(got.body, "\"records\":[]");
     got = ask("GET", "/api/v1/audit?since_ms=1000&most=3", NULL, 200);

@@ -22,7 +22,7 @@ static int setup(void **state) {
     (void)state;
     realserver_make(&server);
     realserver_start(&server);
-    memcpy(root + sizeof root - 7, "XXXXXX", 6);
+    memset(root + sizeof root - 7, 'X', 6);
     assert_non_null(mkdtemp(root));
     return test_shell(said, sizeof said, "mkdir %s/home %s/work && printf '%%s\\n' %s >%s/token", root, root,
                       server.admin, root);
@@ -73,16 +73,16 @@ static void a_context_is_a_server_with_its_token(void **state) {
 
 static void lists_have_no_tokens(void **state) {
     (void)state;
-    must(
-        "reeve context add b --server tls://b.example --tls-ca ../token && reeve context add a --server $S --token ../token"
-        " && reeve context use a");
+    must("reeve context add b --server tls://b.example --tls-ca ../token"
+         " && reeve context add a --server $S --token ../token"
+         " && reeve context use a");
     must("reeve context ls; reeve context ls --json; reeve context ls -o yaml; reeve context ls -o jsonl;"
          "reeve context add a --json --server $S --token ../token; reeve context use a --json");
     assert_has_not(said, server.admin);
     must("reeve context ls -o name");
     assert_string_equal(said, "a\nb\n");
-    must(
-        "reeve context ls --json | jq -c '.contexts[] | [.name, .used, .has_token, (.tls_ca // \"\" | endswith(\"/token\"))]'");
+    must("reeve context ls --json | jq -c '.contexts[] |"
+         " [.name, .used, .has_token, (.tls_ca // \"\" | endswith(\"/token\"))]'");
     assert_string_equal(said, "[\"a\",true,true,false]\n[\"b\",null,null,true]\n");
     must("reeve context use --none --json && reeve context ls --json | jq -c '[.contexts[].used]'");
     assert_string_equal(said, "{}\n[null,null]\n");
@@ -204,8 +204,8 @@ static void typical_mistakes_are_told(void **state) {
     refused("reeve context use", 2, "expected one of NAME and --none");
     refused("reeve context use nosuch", 5, "there is no context nosuch; `reeve context ls` lists contexts");
     refused("HOME= reeve context ls", 6, "set HOME or XDG_CONFIG_HOME");
-    must(
-        "XDG_CONFIG_HOME=$HOME/own reeve context add x --server h && test -f $HOME/own/reeve/contexts.json && ! test -e $F");
+    must("XDG_CONFIG_HOME=$HOME/own reeve context add x --server h"
+         " && test -f $HOME/own/reeve/contexts.json && ! test -e $F");
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

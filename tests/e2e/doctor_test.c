@@ -57,6 +57,7 @@ static void without_a_server_the_machine_is_checked(void **state) {
     (void)state;
     finds("$R doctor --data $D/none", 0, "note     directory");
     finds("$R doctor --data $D", 0, "no server is running on");
+    realshell_must(&shell, "doctor --data $D");
     static const char *const checks[] = {"directory", "lock", "disk", "space", "limits", "clock", "sandbox", "cgroups"};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) assert_has(shell.said, checks[i]);
 }

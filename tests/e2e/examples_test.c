@@ -142,7 +142,7 @@ static void cache(void **state) {
 static void cleanup(void **state) {
     (void)state;
     const char *id = run("cleanup", "", NULL, 1);
-    assert_states(id, "build failed, deploy failed, announce skipped, cleanup succeeded, page succeeded");
+    assert_states(id, "build failed, deploy upstream_failed, announce skipped, cleanup succeeded, page succeeded");
     assert_string_equal(log_of(id, "cleanup"), "cleaned up after a build that failed\n");
     id = run("cleanup", "-p exit=0", NULL, 0);
     assert_states(id, "deploy succeeded, announce succeeded, cleanup succeeded, page skipped");
@@ -213,6 +213,28 @@ static void saga_booking(void **state) {
     assert_string_equal(log_of(id, "hotel~undo"), "hotel cancelled\n");
     id = run("saga-booking", "", NULL, 0);
     assert_string_equal(log_of(id, "confirm"), "confirmed\n");
+}
+
+static void saga_failure(void **state) {
+    (void)state;
+    const char *id = run("saga-failure", "-p payment=no", NULL, 1);
+    assert_states(id, "hotel succeeded, pay failed, confirm failed, hotel~undo succeeded");
+    assert_has(shown(id, "pay"), "2 of 2");
+    id = run("saga-failure", "", NULL, 0);
+    assert_string_equal(log_of(id, "confirm"), "confirmed\n");
+}
+
+static void triggers(void **state) {
+    (void)state;
+    const char *id = run("triggers", "", NULL, 1);
+    assert_states(id, "mirror-a succeeded, mirror-b failed, lint skipped, unpack succeeded, publish succeeded");
+    assert_has(shown(id, "mirror-b"), "1 of 4"); /* it is tried again after losses alone */
+    assert_string_equal(log_of(id, "report"), "publish succeeded\n");
+    id = run("triggers", "-p first=1", NULL, 1);
+    assert_states(id, "unpack failed, publish failed, report succeeded");
+    assert_string_equal(log_of(id, "report"), "publish failed\n");
+    id = run("triggers", "-p first=1 -p second=0 -p lint=true", NULL, 1);
+    assert_states(id, "lint succeeded, unpack succeeded, publish succeeded");
 }
 
 static void ml_gate(void **state) {
@@ -333,6 +355,21 @@ static void limits(void **state) {
         assert_has(said, "memory kept for each process by itself");
 }
 
+static void nightly(void **state) {
+    (void)state;
+    const char *id = run("nightly", "-p day=2026-11-01", NULL, 0);
+    assert_string_equal(log_of(id, "extract"), "extracted 2026-11-01\n");
+    assert_string_equal(log_of(id, "load"), "loaded 2026/11 made by hand\n");
+    (void)realcli_ok(r, "schedule add examples/nightly.yaml", NULL);
+    struct ran ran = realcli_ok(r, "schedule run nightly --slot 2026-11-01T02:30 --wait", NULL);
+    char args[128], made[64];
+    snprintf(made, sizeof made, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    snprintf(args, sizeof args, "logs %s/extract", made);
+    assert_string_equal(realcli_ok(r, args, NULL).out, "extracted 2026-10-31\n");
+    assert_string_equal(log_of(made, "load"), "loaded 2026/10 made by nightly\n");
+    (void)realcli_ok(r, "schedule rm nightly", NULL);
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -355,12 +392,15 @@ static const struct {
     {"limits", limits},
     {"map-reduce", map_reduce},
     {"ml-gate", ml_gate},
+    {"nightly", nightly},
     {"retries", retries},
     {"saga-booking", saga_booking},
+    {"saga-failure", saga_failure},
     {"sandbox", sandbox},
     {"service", service},
     {"stdin", standard_input},
     {"timeouts", timeouts},
+    {"triggers", triggers},
 };
 #define COUNT (sizeof examples / sizeof examples[0])
 
@@ -376,7 +416,10 @@ static void every_example_is_here(void **state) {
             if (strcmp(path, found.gl_pathv[i]) == 0) break;
         }
         if (k == COUNT) fail_msg("%s has no test", found.gl_pathv[i]);
-        assert_has(realcli_ok(r, "submit --dry-run %s", found.gl_pathv[i]).out, "\"jobs\":[{\"name\":");
+        char args[160];
+        const char *flags = examples[k].test == nightly ? "-p day=2026-11-01" : ""; /* else a schedule gives it */
+        snprintf(args, sizeof args, "submit --dry-run %s %s", path, flags);
+        assert_has(realcli_ok(r, args, NULL).out, "\"jobs\":[{\"name\":");
     }
     globfree(&found);
 }

@@ -109,6 +109,7 @@ static const struct {
     {WIRE_SUBSCRIBE, "{\"targets\": [\"@flow\"], \"state_first\": true}"},
     {WIRE_LOGS, "{\"job\": \"@flow/hold\", \"now\": true}"},
     {WIRE_STATS, "{}"},
+    {WIRE_STATS_PAST, "{}"},
     {WIRE_BLOB_BEGIN, "{\"hash\": \"@hash\", \"bytes\": 1}"},
     {WIRE_BLOB_PART, "{\"upload\": 4711}"},
     {WIRE_BLOB_END, "{\"upload\": 4711}"},
@@ -127,6 +128,7 @@ static const struct {
     {WIRE_SCHEDULE_SET, "{\"name\": \"made\", \"expression\": \"every 1h\", \"paused\": true, \"flow\": {\"spec\": "
                         "{\"jobs\": {\"a\": {\"noop\": true}}}}}"},
     {WIRE_SCHEDULE_CHANGE, "{\"name\": \"@name\", \"op\": \"pause\"}"},
+    {WIRE_SCHEDULE_RUN, "{\"name\": \"@name\"}"},
     {WIRE_SCHEDULE_LS, "{\"name\": \"@name\"}"},
     {WIRE_SERVICE_SET, "{\"name\": \"@name\", \"desired\": \"stopped\"}"},
     {WIRE_SERVICE_LS, "{}"},

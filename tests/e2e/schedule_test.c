@@ -82,7 +82,7 @@ static void people_look_at_them(void **state) {
     struct ran ran = realcli_ok(r, "schedule ls", NULL);
     assert_has(ran.out, "cron 30 2 * * *; zone Europe/Lisbon");
     ran = realcli_ok(r, "schedule next report -n 2", NULL);
-    assert_has(ran.out, ":30:00\n");
+    assert_has(ran.out, "T02:30:00"); /* with its offset, which summer changes */
     assert_int_equal(number_of("report", "fired"), 0);
     add("name: report\nschedule: '30 2 * * *'\njobs: {a: {noop: true}}\n", "--at 2099-01-01T00:00:00Z"); /* changed */
     assert_has(realcli_ok(r, "schedule next report", NULL).out, "2099-01-01");
@@ -102,6 +102,75 @@ static void pauses_and_backfills(void **state) {
                     "schedule_waiting_max");
     realcli_refused(r, "schedule backfill job --since 2026-01-01T00:00:00Z", 2, "--since and --until");
     (void)realcli_ok(r, "schedule rm job", NULL);
+}
+
+static const char *const dated =
+    "name: dated\n"
+    "schedule: {cron: '30 2 * * *', zone: Europe/Berlin}\n"
+    "params: {day: '${= date(schedule.slot, \"-1d\")}'}\n"
+    "jobs:\n"
+    "  a: {run: 'echo ${params.day} ${schedule.slot} $REEVE_SLOT $REEVE_SCHEDULE'}\n"
+    "  b: {needs: a, run: 'echo made by ${schedule.name}', when: params.day < schedule.date}\n";
+
+/* The job, its templates and its environment know the slot, in the zone of the schedule. */
+static void a_run_knows_its_slot(void **state) {
+    (void)state;
+    add(dated, "");
+    struct ran ran = realcli_ok(r, "schedule run dated --slot 2026-07-01T02:30 --wait", NULL);
+    char id[64], args[120];
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(ran.out, " \n"), ran.out);
+    snprintf(args, sizeof args, "logs %s/a", id);
+    assert_has(realcli_ok(r, args, NULL).out, "2026-06-30 2026-07-01T02:30:00+02:00 2026-07-01T02:30:00+02:00 dated\n");
+    snprintf(args, sizeof args, "logs %s/b", id);
+    assert_has(realcli_ok(r, args, NULL).out, "made by dated\n");
+    snprintf(args, sizeof args, "show %s", id);
+    assert_has(realcli_ok(r, args, NULL).out, "2026-07-01T02:30:00+02:00");
+    ran = realcli_ok(r, "ls --schedule dated --json", NULL);
+    assert_has(ran.out, "\"schedule\":\"dated\"");
+    assert_has(ran.out, "\"slot\":\"2026-07-01T02:30:00+02:00\"");
+    assert_null(strstr(realcli_ok(r, "ls --schedule other --json", NULL).out, id));
+    ran = realcli_ok(r, "schedule show dated", NULL);
+    assert_has(ran.out, "Europe/Berlin");
+    assert_has(ran.out, id);
+    assert_has(ran.out, "succeeded");
+    assert_has(ran.out, "T02:30:00+0");
+}
+
+static void a_flow_of_a_slot_needs_one(void **state) {
+    (void)state;
+    const char *file = realcli_file(r, "flow.yaml", dated);
+    char args[120];
+    snprintf(args, sizeof args, "submit %s", file);
+    realcli_refused(r, args, 2, "parameter `day` gets its value from the slot of a schedule: pass -p day=VALUE");
+    snprintf(args, sizeof args, "submit %s -p day=2026-01-01", file);
+    realcli_refused(r, args, 2, "`schedule` is known only in flows that a schedule makes");
+    file =
+        realcli_file(r, "flow.yaml", "name: x\nparams: {day: '${schedule.date}'}\njobs: {a: 'echo ${params.day}'}\n");
+    snprintf(args, sizeof args, "submit %s -p day=2026-01-01 --wait", file);
+    (void)realcli_ok(r, args, NULL);
+}
+
+static void runs_and_backfills_name_their_slots(void **state) {
+    (void)state;
+    add("name: filled\nschedule: {cron: '30 2 * * *', zone: Europe/Berlin}\njobs: {a: {noop: true}}\n", "");
+    struct ran ran = realcli_ok(r, "schedule backfill filled --since 2026-03-28 --until 2026-03-31 --dry-run", NULL);
+    assert_string_equal(ran.out, "2026-03-28T02:30:00+01:00\n2026-03-29T03:00:00+02:00\n2026-03-30T02:30:00+02:00\n");
+    (void)realcli_ok(r, "schedule backfill filled --since 2026-03-28 --until 2026-03-31", NULL);
+    wait_fired("filled", 3);
+    assert_has(realcli_ok(r, "ls --schedule filled --json", NULL).out, "\"slot\":\"2026-03-29T03:00:00+02:00\"");
+    realcli_refused(r, "schedule backfill filled --since yesterday --until 2026-03-31", 2,
+                    "expected a date or time like 2026-11-01");
+    realcli_refused(r, "schedule backfill filled --since 2026-03-31 --until 2026-03-28 --dry-run", 2,
+                    "a later `until`");
+    realcli_refused(r, "schedule run filled --slot 2099-01-01", 2, "the slot is still to come");
+    realcli_refused(r, "schedule run filled --slot noon", 2, "slot: expected a date or time");
+    realcli_refused(r, "schedule run nothing", 5, "there is no schedule nothing");
+    realcli_refused(r, "schedule show nothing", 5, "there is no schedule nothing");
+    add("name: slow\nschedule: {cron: '30 2 * * *'}\njobs: {a: {sleep: 1h}}\n", "");
+    (void)realcli_ok(r, "schedule run slow", NULL);
+    realcli_refused(r, "schedule run slow", 6, "is still running: wait for its end, or cancel it");
+    (void)realcli_ok(r, "schedule rm slow", NULL);
+    (void)realcli_ok(r, "schedule rm filled", NULL);
 }
 
 static void bad_ones_are_refused(void **state) {
@@ -135,6 +204,9 @@ int main(void) {
         cmocka_unit_test(each_slot_fires_once_whatever_is_killed),
         cmocka_unit_test(people_look_at_them),
         cmocka_unit_test(pauses_and_backfills),
+        cmocka_unit_test(a_run_knows_its_slot),
+        cmocka_unit_test(a_flow_of_a_slot_needs_one),
+        cmocka_unit_test(runs_and_backfills_name_their_slots),
         cmocka_unit_test(bad_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, realcli_group_setup, realcli_group_teardown);

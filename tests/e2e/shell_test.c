@@ -94,7 +94,7 @@ static void errors_do_not_end_it(void **state) {
     say("ls --no-such", "there is no flag --no-such");
     say("kv set 'open", "missing closing quote");
     say("shell", "already in the shell");
-    say("help wait", "show the help of this verb");
+    say("help wait", "describes them");
     say("journal verify --data /nonexistent", "reeve journal verify:"); /* a process of its own */
     say("wait f9zzz", "reeve wait:");
     leave(5);

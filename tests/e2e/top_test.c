@@ -43,7 +43,7 @@ static void from_a_flow_to_the_output_of_a_job(void **state) {
     realtty_sees(&tty, "/drill");
     realtty_type(&tty, "\r");
     realtty_row_has(&tty, "one", "✗ failed");
-    realtty_row_has(&tty, "two", "✗ failed");
+    realtty_row_has(&tty, "two", "✗ upstream");
     realtty_type(&tty, "\033[B\033[A\r");
     realtty_row_has(&tty, "runs", "echo line-of-one; exit 3");
     realtty_row_has(&tty, "tries", "#1 exit 3");

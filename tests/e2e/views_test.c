@@ -138,14 +138,14 @@ static void a_picture_changes_in_place(void **state) {
     realtty_sees(&tty, "└─ ● clean");
     go("g2");
     assert_int_equal(realtty_ends(&tty), 1);
-    assert_true(emulator_find(&tty.screen, "   └─ ✗ load (exit)  ← fetch") > 0);
+    assert_true(emulator_find(&tty.screen, "   └─ ✗ load (exit 3)  ← fetch") > 0);
     assert_true(emulator_find(&tty.screen, "3/3  ✓ 2 succeeded  ✗ 1 failed") > 0);
     assert_int_equal(count(emulator_text(&tty.screen), "fetch"), 2); /* one picture, not several */
     assert_false(tty.screen.is_hidden);
     /* Elsewhere than on a terminal: what happened, line by line, and the picture at the end. */
     struct ran ran = realcli_run(r, realcli_at("graph -w @", id), NULL, NULL);
     assert_int_equal(ran.exit_code, 1);
-    assert_has(ran.out, "✓ fetch\n└─ ✓ clean\n   └─ ✗ load (exit)  ← fetch\n");
+    assert_has(ran.out, "✓ fetch\n└─ ✓ clean\n   └─ ✗ load (exit 3)  ← fetch\n");
     ran = realcli_run(r, realcli_at("graph --watch --json @", submit("jobs: {a: 'true'}")), NULL, NULL);
     assert_int_equal(ran.exit_code, 0);
     assert_has(ran.out, "\"to\":\"succeeded\"");

@@ -447,6 +447,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_SCHEDULE_REMOVE:
     case CMD_SCHEDULE_PAUSE:
     case CMD_SCHEDULE_BACKFILL:
+    case CMD_SCHEDULE_RUN:
     case CMD_SCHEDULE_SLOTS: draw_schedule(l, cmd); return;
     case CMD_READ:
     case CMD_COUNT: return;

@@ -1,11 +1,12 @@
 /* core_test.c: a journal and a snapshot that an earlier version wrote give the same state for ever.
  *
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
- * was at first, and `snapshot`, the state after the first half of them; the folders beside it
- * have the same of further scripts, each for what came later: store, limits and compensations; foreach jobs; services
- * and policies; schedules, kept results and flows that leave; flows that keep their file. The digests they must lead to
- * stand below, and were never computed again since. A container of batches is, little-endian and back to back: first and last LSN, epoch (8 bytes
- * each), shard, rules (4 each), time, seed (8 each), length (4), records. To make the folder of new rules:
+ * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
+ * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
+ * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file. The
+ * digests they must lead to stand below, and were never computed again since. A container of batches is, little-endian
+ * and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4),
+ * records. To make the folder of new rules:
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -69,6 +70,18 @@ static const struct golden versions[] = {
      {{REC_CLOCK, REC_CLOCK}},
      {0xa64b128a8ad16e84, 0x95de3697cf569dba},
      {0x9dabbe9b0d59fe1b, 0x61e1b7476d7ce6ec}},
+    {"tests/golden/core-v1-slot",
+     9,
+     5,
+     {{REC_SCHEDULE, REC_SCHEDULE}, {REC_SUBMITTED, REC_SUBMITTED}},
+     {0xb55c11c058762313, 0x52bb5350d5f1290d},
+     {0x67e9e0c695aa4e0b, 0xcc1865cc8bc5d0ea}},
+    {"tests/golden/core-v4-trigger",
+     17,
+     8,
+     {{REC_SUBMITTED, REC_SUBMITTED}, {REC_RETRIED, REC_RETRIED}},
+     {0x2bb305c26c730281, 0x69302ea26f15056c},
+     {0xa923a5e2bfd5f1cc, 0x146cd0a0fe84b4ea}},
     {"tests/golden/core-v1-source",
      6,
      3,
@@ -528,6 +541,36 @@ static void schedule_second_half(struct fixture *r) {
     fixture_crash(r);
 }
 
+/* ---- slots with their zone, and a run that a person asks for ---- */
+
+static void set_in_zone(struct fixture *r, const char *zone) {
+    struct options o = fixture_options();
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = SLICE("nightly"),
+                                            .expression = SLICE("every minute"),
+                                            .zone = slice_str(zone),
+                                            .catch_up = CATCH_UP_LAST,
+                                            .overlap = OVERLAP_QUEUE,
+                                            .jobs = {&o, 1, &spec, 1, false}};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void slot_first_half(struct fixture *r) {
+    int64_t past = 60000;
+    set_in_zone(r, "Europe/Lisbon");
+    about_schedule(r, CMD_SCHEDULE_RUN, "nightly", false, &past, 1);
+    pass_slots(r, 2); /* they wait for its end */
+    assert_int_equal(nightly(r).waiting, 2);
+}
+
+static void slot_second_half(struct fixture *r) {
+    assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX}));
+    set_in_zone(r, "");
+    assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX}));
+    fixture_crash(r);
+}
+
 /* ---- a clock that was wrong ---- */
 
 static void clock_steps(struct fixture *r, int64_t by_ms) {
@@ -556,6 +599,50 @@ static void clock_second_half(struct fixture *r) {
     fixture_tick(r, 5000);
     clock_steps(r, 500000000);
     fixture_tick(r, 20000);
+}
+
+/* ---- triggers, ends that are not tried again, flows that undo every failure ---- */
+
+static void trigger_submit(struct fixture *r, enum compensate_on on, const char *const *jobs, uint32_t count) {
+    struct options sets[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        sets[i] = fixture_options();
+        sets[i].retries = 2;
+        sets[i].retry_on = RETRY_LOST;
+    }
+    sets[1].trigger = TRIGGER_ONE_SUCCEEDED;
+    sets[2].trigger = TRIGGER_NONE_FAILED;
+    sets[3].trigger = TRIGGER_ALL_DONE;
+    sets[4].gates = GATE_BIT(GATE_CONDITION);
+    r->compensate_on = on;
+    assert_ok(fixture_submit_sets(r, sets, 5, jobs, count, false));
+}
+
+static void trigger_first_half(struct fixture *r) {
+    const char *jobs[] = {
+        "a", "b", "one@1: a b", "q@4", "none@2: q a", "done@3: none one", "after: one", "two@1: one after"};
+    trigger_submit(r, COMPENSATE_FATAL, jobs, 8);
+    trigger_submit(r, COMPENSATE_FAILURE, (const char *[]){"x~1", "y: x", "z: y"}, 3);
+    assert_ok(fixture_attach(r, "w", 1, 16));
+    assert_ok(fixture_verdict(r, ref_of(1, 3), VERDICT_DENY, NULL)); /* its condition does not hold */
+    assert_ok(fixture_exit(r, "w", ref_of(1, 0), 1, 3));             /* no second attempt */
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 1), 1, OUTCOME_STOPPED));
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 0), 1, OUTCOME_OK));
+}
+
+static void trigger_second_half(struct fixture *r) {
+    fixture_tick(r, 4000);
+    assert_ok(fixture_exit(r, "w", ref_of(1, 1), 2, 4)); /* nobody is left who might succeed */
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 5), 1, OUTCOME_OK));
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_retry(r, ref_of(1, 1)));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 1), 3, OUTCOME_OK));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 2), 1, OUTCOME_OK));
+    assert_int_equal(fixture_state(r, 1, 7), JOB_DISPATCHED);
+    assert_ok(fixture_exit(r, "w", ref_of(2, 1), 1, 1)); /* which undoes x */
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 3), 1, OUTCOME_OK));
+    assert_int_equal(fixture_flow(r, 2).unwinding, UNWIND_DONE);
+    fixture_crash(r);
 }
 
 /* ---- flows that keep their file ---- */
@@ -595,6 +682,8 @@ static const struct script scripts[] = {
     {"service", service_first_half, service_second_half},
     {"schedule", schedule_first_half, schedule_second_half},
     {"clock", clock_first_half, clock_second_half},
+    {"slot", slot_first_half, slot_second_half},
+    {"trigger", trigger_first_half, trigger_second_half},
     {"source", source_first_half, source_second_half},
 };
 

@@ -166,6 +166,7 @@ enum err fixture_submit_sets(struct fixture *r, const struct options *sets, uint
     struct parsed p = parse_jobs(jobs, count);
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, set_count, p.specs, count, more};
+    cmd.as.submit.compensate_on = r->compensate_on;
     enum err e = fixture_command(r, &cmd);
     parsed_free(&p);
     return e;

@@ -54,6 +54,7 @@ enum err flowlab_read(struct flowlab *l, struct slice text, const char *params) 
                             .world = {.file = file, .hash = hash, .now_ms = FLOWLAB_NOW_MS},
                             .given = given,
                             .grows = l->grows,
+                            .has_slot = l->has_slot,
                             .given_count = split(params, given)};
     limits_default(&limits);
     arena_reset(&l->arena);

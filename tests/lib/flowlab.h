@@ -10,7 +10,8 @@ struct flowlab {
     struct arena arena;
     struct wire_flow flow;
     struct why why;
-    bool grows; /* read as jobs for a flow that is there */
+    bool grows;    /* read as jobs for a flow that is there */
+    bool has_slot; /* or as a flow that a schedule makes */
 };
 
 void flowlab_init(struct flowlab *l);

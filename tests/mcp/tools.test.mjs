@@ -26,6 +26,8 @@ for (const how of ["stdio", "http"]) {
     assert.deepEqual(job.make.waits_for, []);
     assert.equal(job.fast.workers_that_fit, 0);
     assert.match(job.fast.waits_for[0], /worker/);
+    assert.deepEqual(job.fast.it_lacks, ["capability QPU"]);
+    assert.equal(got.jobs_without_worker, 1);
     assert.match(job.ask.waits_for[0], /person/);
     assert.match(job.end.waits_for[0], /5000 ms/);
     assert.deepEqual(job.end.needs.sort(), ["ask", "fast"]);
@@ -119,6 +121,32 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "logs", { job: "f1zzz/nobody" }), { code: "not_found" });
   });
 
+  test(`${how}: items of foreach jobs are counted, listed and found when they failed`, async () => {
+    const c = await client(how);
+    const jobs = {
+      work: { foreach: ["a", "b", "c"], run: "test ${item} != b", retries: 0 },
+      after: { run: "true", needs: "work" },
+      never: { run: "true", requires: ["nobody-has-it"] },
+    };
+    const { flow } = await call(c, "submit", { flow: { name: `${how}-items`, jobs } });
+    await call(c, "wait", { target: `${flow}/work`, timeout_s: 60 });
+    const all = Object.fromEntries((await call(c, "list", { flow })).jobs.map((one) => [one.job, one]));
+    assert.deepEqual(Object.keys(all).sort(), [`${flow}/after`, `${flow}/never`, `${flow}/work`]);
+    assert.equal(all[`${flow}/work`].items, 3);
+    assert.equal(all[`${flow}/work`].items_failed, 1);
+    assert.match(all[`${flow}/never`].why, /requires: nobody-has-it; nearest: .* lacks nobody-has-it/);
+    const items = (await call(c, "list", { flow, items_of: "work" })).jobs.map((one) => one.job);
+    assert.deepEqual(items, [0, 1, 2].map((i) => `${flow}/work[${i}]`));
+    const failed = (await call(c, "list", { flow, states: ["failed"] })).jobs.map((one) => one.job);
+    assert.deepEqual(failed, [`${flow}/work`, `${flow}/work[1]`]);
+    const upstream = (await call(c, "list", { flow, states: ["upstream_failed"] })).jobs.map((one) => one.job);
+    assert.deepEqual(upstream, [`${flow}/after`]);
+    const shown = await call(c, "show", { target: flow });
+    assert.deepEqual(shown.jobs_by_state, { ready: 1, failed: 1, upstream_failed: 1 });
+    assert.match((await call(c, "why", { job: `${flow}/work[1]` })).reason, /failed, exit code 1/);
+    await call(c, "cancel", { target: flow });
+  });
+
   test(`${how}: lists come in pages`, async () => {
     const c = await client(how);
     const name = `${how}-listed`;
@@ -135,6 +163,7 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "list", { cursor: "mine" }), { code: "invalid" });
     await assert.rejects(call(c, "list", { states: "running" }), { code: "invalid", message: /list of texts/ });
     await assert.rejects(call(c, "show", { target: "f1zzz" }), { code: "not_found" });
+    await assert.rejects(call(c, "schedule_run", { schedule: "nothing" }), { code: "not_found" });
     const { workers } = await call(c, "workers");
     assert.equal(workers.length, 1);
     assert.equal(workers[0].attached, true);

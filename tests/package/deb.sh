@@ -60,7 +60,7 @@ check "$(is grep -q '^ExecStart=/opt/reeve/bin/reeve serve ' "$dir/root/opt/reev
 echo "# mine" >"$dir/root/etc/reeve/reeve.yaml"
 DESTDIR=$dir/root PREFIX=/opt/reeve tools/install.sh >/dev/null
 check "$(is grep -qx '# mine' "$dir/root/etc/reeve/reeve.yaml")" "make install: settings that are there stay"
-files="bin/reeve share/man/man1/reeve.1 share/bash-completion/completions/reeve share/zsh/site-functions/_reeve"
+files="bin/reeve share/man/man1/reeve.1 share/man/man5/reeve-flow.5 share/man/man8/reeve-serve.8 share/man/man8/reeve-worker.8 share/bash-completion/completions/reeve share/zsh/site-functions/_reeve"
 files+=" share/fish/vendor_completions.d/reeve.fish share/doc/reeve/LICENSE share/doc/reeve/examples/etl.yaml share/doc/reeve/examples/python/etl.py"
 files+=" share/reeve/python/reeve/worker.py share/reeve/python/titan_sdk/__init__.py"
 for file in $files; do check "$(is test -s "$dir/root/opt/reeve/$file")" "make install: $file"; done

@@ -87,8 +87,10 @@ is "TERM ends the worker" wait $worker
 kill $server
 is "and the server" wait $server
 
-is "the manual page renders without a complaint" in_root sh -c \
-    'test -z "$(man --warnings=w -E UTF-8 -l /usr/share/man/man1/reeve.1.gz 2>&1 >/tmp/page)" && grep -q "reeve submit" /tmp/page'
+is "the manual pages render without a complaint" in_root sh -c \
+    'for page in man1/reeve.1 man5/reeve-flow.5 man8/reeve-serve.8 man8/reeve-worker.8; do
+        test -z "$(man --warnings=w -E UTF-8 -l /usr/share/man/$page.gz 2>&1 >/tmp/page)" && grep -q "SEE ALSO" /tmp/page || exit 1
+    done'
 is "completion loads in bash" in_root bash -c \
     '. /usr/share/bash-completion/completions/reeve; COMP_WORDS=(reeve subm); COMP_CWORD=1; _reeve; test "${COMPREPLY[0]}" = submit'
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "civil.h"
+#include "moment.h"
 #include "recur.h"
 #include "zone.h"
 
@@ -230,6 +231,47 @@ static void slots_around_every_change_of_the_clocks(void **state) {
     assert_true(checked > name_count);
 }
 
+/* ---- moves ---- */
+
+/* The first minute of two days at which the wall shows it, or has passed it: then clocks were put forward over it. */
+static int64_t naive_moment(int64_t wall) {
+    for (int64_t at = wall - CIVIL_DAY; at < wall + CIVIL_DAY; at += 60)
+        if (at + library_offset(at) >= wall && at - 60 + library_offset(at - 60) < wall) return at;
+    fail_msg("the wall never shows %lld", (long long)wall);
+    return 0;
+}
+
+/* A move by days keeps the time of day, whatever clocks do on the way; one by hours is so many hours. */
+static void days_are_moved_on_the_wall(void **state) {
+    (void)state;
+    struct test_random random = {23};
+    for (uint32_t i = 0; i < name_count; i++) {
+        struct zone *z = zone_named(names[i]);
+        library_zone(names[i]);
+        int64_t start = 946684800 + (int64_t)test_random_below(&random, 60ull * 365 * CIVIL_DAY);
+        int64_t change = next_transition(z, start), middle = change == ZONE_END ? start : change;
+        for (int round = 0; round < 20; round++) {
+            int64_t from = (middle / 60 - 2880 + (int64_t)test_random_below(&random, 5760)) * 60, to = 0;
+            int hours = (int)test_random_below(&random, 50);
+            int days = (1 + (int)test_random_below(&random, 3)) * (round % 2 == 0 ? 1 : -1);
+            char move[32], text[MOMENT_TEXT_BYTES];
+            struct why why;
+            snprintf(move, sizeof move, "%+dd", days);
+            int64_t wall = from + library_offset(from) + days * CIVIL_DAY;
+            assert_int_equal(moment_move(z, from, slice_str(move), &to, &why), ERR_OK);
+            if (to != naive_moment(wall))
+                fail_msg("%s: %lld %s is %lld", names[i], (long long)from, move, (long long)to);
+            snprintf(move, sizeof move, "%dh", hours);
+            assert_int_equal(moment_move(z, from, slice_str(move), &to, &why), ERR_OK);
+            assert_int_equal(to, from + hours * 3600);
+            moment_text(z, to, text); /* what is written is read again, also where a wall is shown twice */
+            assert_true(moment_read(slice_str(text), z, &from));
+            assert_int_equal(from, to);
+        }
+        arena_reset(&arena);
+    }
+}
+
 /* However far back the question begins, the same slots come, and none is counted twice or left out. */
 static void a_long_past_is_counted_as_if_one_by_one(void **state) {
     (void)state;
@@ -313,6 +355,7 @@ int main(void) {
         cmocka_unit_test(every_zone_as_the_c_library_has_it),
         cmocka_unit_test(every_rule_as_the_c_library_reads_it),
         cmocka_unit_test(slots_around_every_change_of_the_clocks),
+        cmocka_unit_test(days_are_moved_on_the_wall),
         cmocka_unit_test(a_long_past_is_counted_as_if_one_by_one),
         cmocka_unit_test(damaged_files_do_no_harm),
     };

@@ -8,27 +8,63 @@
 #define SMALL_MAX 5u
 #define NOBODY UINT32_MAX
 
+struct rule {
+    enum trigger trigger;
+    enum on_upstream otherwise;
+};
+
+static const struct rule rules[] = {
+    {TRIGGER_ALL_SUCCEEDED, UPSTREAM_FAIL}, {TRIGGER_ALL_SUCCEEDED, UPSTREAM_SKIP},
+    {TRIGGER_ALL_SUCCEEDED, UPSTREAM_RUN},  {TRIGGER_NONE_FAILED, UPSTREAM_FAIL},
+    {TRIGGER_NONE_FAILED, UPSTREAM_SKIP},   {TRIGGER_ONE_SUCCEEDED, UPSTREAM_FAIL},
+    {TRIGGER_ONE_SUCCEEDED, UPSTREAM_SKIP}, {TRIGGER_ALL_DONE, UPSTREAM_FAIL},
+};
+#define RULES (sizeof rules / sizeof rules[0])
+
 /* ---- the independent computation ---- */
 
 struct plan {
     uint32_t count;
     const uint32_t *parents; /* count rows: bit k of parents[i] = k is a parent of i; small graphs */
     uint32_t failing;        /* NOBODY = all would succeed */
-    enum on_upstream rule;
+    struct rule rule;
 };
 
-/* From the rules alone: a job whose parents all succeeded runs, one with a bad parent follows its rule. */
+/* How the parents of a job ended. */
+struct heard {
+    bool any, succeeded, failed, skipped;
+};
+
+static void hear(struct heard *h, enum job_state end) {
+    h->any = true;
+    h->succeeded |= end == JOB_SUCCEEDED;
+    h->failed |= end == JOB_FAILED;
+    h->skipped |= end == JOB_SKIPPED;
+}
+
+static bool expected_to_run(struct rule rule, const struct heard *h) {
+    if (rule.otherwise == UPSTREAM_RUN || rule.trigger == TRIGGER_ALL_DONE) return true;
+    if (rule.trigger == TRIGGER_ONE_SUCCEEDED) return h->succeeded || !h->any;
+    if (rule.trigger == TRIGGER_NONE_FAILED) return !h->failed;
+    return !h->failed && !h->skipped;
+}
+
+/* From the rules alone: a job whose trigger comes runs, any other ends as its rule says. */
 static enum job_state expected_end(const struct plan *p, const enum job_state *ends, uint32_t job) {
-    enum job_state own = job == p->failing ? JOB_FAILED : JOB_SUCCEEDED;
-    if (p->rule == UPSTREAM_RUN) return own;
-    bool skipped = false, failed = false;
-    for (uint32_t k = 0; k < job; k++) {
-        if (!(p->parents[job] >> k & 1)) continue;
-        failed |= ends[k] == JOB_FAILED;
-        skipped |= ends[k] == JOB_SKIPPED;
-    }
-    if (failed) return p->rule == UPSTREAM_SKIP ? JOB_SKIPPED : JOB_FAILED;
-    return skipped ? JOB_SKIPPED : own;
+    struct heard h = {0};
+    for (uint32_t k = 0; k < job; k++)
+        if (p->parents[job] >> k & 1) hear(&h, ends[k]);
+    if (expected_to_run(p->rule, &h)) return job == p->failing ? JOB_FAILED : JOB_SUCCEEDED;
+    return h.failed && p->rule.otherwise == UPSTREAM_FAIL ? JOB_FAILED : JOB_SKIPPED;
+}
+
+/* Whom a job that did not run blames: there is one failure in all, but a job that needs one success stands for itself,
+ * and its children blame the first of their parents. */
+static uint32_t expected_root(const struct plan *p, uint32_t job) {
+    if (p->rule.trigger != TRIGGER_ONE_SUCCEEDED) return p->failing;
+    uint32_t first = 0;
+    while (!(p->parents[job] >> first & 1)) first++;
+    return first;
 }
 
 /* ---- the engine ---- */
@@ -36,7 +72,8 @@ static enum job_state expected_end(const struct plan *p, const enum job_state *e
 static uint64_t submit(struct fixture *r, const struct plan *p) {
     struct options o = fixture_options();
     o.retries = 0;
-    o.on_upstream = (uint8_t)p->rule;
+    o.on_upstream = (uint8_t)p->rule.otherwise;
+    o.trigger = (uint8_t)p->rule.trigger;
     char text[SMALL_MAX][32];
     const char *jobs[SMALL_MAX];
     for (uint32_t i = 0; i < p->count; i++) {
@@ -50,10 +87,16 @@ static uint64_t submit(struct fixture *r, const struct plan *p) {
     return r->reply.flow.v;
 }
 
-/* A job is given away only after all its parents have ended. */
+/* A job is given away only after all its parents have ended, or one of them well. */
 static void check_order(const struct fixture *r, const struct plan *p, struct job_ref job) {
-    for (uint32_t k = 0; k < job.ordinal; k++)
-        if (p->parents[job.ordinal] >> k & 1) assert_true(job_state_is_terminal(fixture_state(r, job.flow.v, k)));
+    uint32_t open = 0, good = 0;
+    for (uint32_t k = 0; k < job.ordinal; k++) {
+        if (!(p->parents[job.ordinal] >> k & 1)) continue;
+        enum job_state state = fixture_state(r, job.flow.v, k);
+        open += !job_state_is_terminal(state);
+        good += state == JOB_SUCCEEDED;
+    }
+    assert_true(open == 0 || (p->rule.trigger == TRIGGER_ONE_SUCCEEDED && good > 0));
 }
 
 /* Ends every attempt as the plan of its flow says, oldest first. */
@@ -77,24 +120,25 @@ static void check_ends(const struct fixture *r, const struct plan *p, uint64_t f
         failed += ends[i] == JOB_FAILED;
         struct job_view job = fixture_job(r, flow, i);
         if (job.state != ends[i])
-            fail_msg("job %u of %u, failing %u, rule %u: %s, not %s", i, p->count, p->failing, p->rule,
-                     job_state_word(job.state), job_state_word(ends[i]));
+            fail_msg("job %u of %u, failing %u, %s, else %s: %s, not %s", i, p->count, p->failing,
+                     trigger_words[p->rule.trigger], on_upstream_words[p->rule.otherwise], job_state_word(job.state),
+                     job_state_word(ends[i]));
         bool ran = job.attempt > 0;
         assert_int_equal(ran, ends[i] == JOB_SUCCEEDED || i == p->failing);
-        if (!ran) assert_int_equal(job.root, p->failing); /* there is only one to blame */
+        if (!ran) assert_int_equal(job.root, expected_root(p, i));
     }
     assert_int_equal(fixture_flow(r, flow).state, failed ? FLOW_FAILED : FLOW_SUCCEEDED);
 }
 
 static void one_graph(uint32_t count, const uint32_t *parents) {
     struct fixture rig, *r = &rig;
-    struct plan plans[(SMALL_MAX + 1) * UPSTREAM_COUNT];
+    struct plan plans[(SMALL_MAX + 1) * RULES];
     uint32_t n = 0;
     fixture_init(r);
     assert_ok(fixture_attach(r, "w", 1, 100));
     for (uint32_t failing = 0; failing <= count; failing++)
-        for (uint32_t rule = 0; rule < UPSTREAM_COUNT; rule++) {
-            plans[n] = (struct plan){count, parents, failing == count ? NOBODY : failing, (enum on_upstream)rule};
+        for (uint32_t rule = 0; rule < RULES; rule++) {
+            plans[n] = (struct plan){count, parents, failing == count ? NOBODY : failing, rules[rule]};
             assert_int_equal(submit(r, &plans[n]), n + 1);
             n++;
         }
@@ -144,7 +188,7 @@ static void large_make(struct large *g, struct test_random *random, uint32_t cou
     uint64_t near = 1 + test_random_below(random, count);
     for (uint32_t i = 0; i < count; i++) {
         g->fails[i] = test_random_below(random, 50) == 0;
-        g->rule[i] = (uint8_t)test_random_below(random, UPSTREAM_COUNT);
+        g->rule[i] = (uint8_t)test_random_below(random, RULES);
         uint64_t wanted = test_random_below(random, 5);
         for (uint64_t k = 0; k < wanted && i > 0; k++) {
             uint64_t span = near < i ? near : i;
@@ -168,20 +212,17 @@ static void large_free(struct large *g) {
  * and SKIPPED. So: whether it runs is computed, and of those that do not the end must be one a parent explains. */
 static void large_check(const struct fixture *r, struct large *g) {
     for (uint32_t i = 0; i < g->count; i++) {
-        bool runs = true, failed = false, skipped = false;
-        for (uint32_t k = 0; k < g->parent_count[i]; k++) {
-            enum job_state end = g->ends[g->parents[i][k]];
-            failed |= end == JOB_FAILED;
-            skipped |= end == JOB_SKIPPED;
-        }
-        runs = g->rule[i] == UPSTREAM_RUN || !(failed || skipped);
+        struct heard h = {0};
+        struct rule rule = rules[g->rule[i]];
+        for (uint32_t k = 0; k < g->parent_count[i]; k++) hear(&h, g->ends[g->parents[i][k]]);
+        bool runs = expected_to_run(rule, &h);
         enum job_state end = fixture_state(r, 1, i);
         g->ends[i] = end;
         if (runs) {
             assert_int_equal(end, g->fails[i] ? JOB_FAILED : JOB_SUCCEEDED);
         } else {
-            bool may_fail = failed && g->rule[i] == UPSTREAM_FAIL;
-            bool may_skip = skipped || (failed && g->rule[i] == UPSTREAM_SKIP);
+            bool may_fail = h.failed && rule.otherwise == UPSTREAM_FAIL;
+            bool may_skip = h.skipped || (h.failed && rule.otherwise == UPSTREAM_SKIP);
             assert_true((end == JOB_FAILED && may_fail) || (end == JOB_SKIPPED && may_skip));
         }
         assert_int_equal(fixture_job(r, 1, i).attempt > 0, runs);
@@ -189,14 +230,15 @@ static void large_check(const struct fixture *r, struct large *g) {
 }
 
 static void submit_large(struct fixture *r, const struct large *g) {
-    struct options sets[UPSTREAM_COUNT];
+    struct options sets[RULES];
     char(*names)[16] = calloc(g->count, sizeof *names);
     struct job_spec *specs = calloc(g->count, sizeof *specs);
     struct parent_ref(*parents)[8] = calloc(g->count, sizeof *parents);
-    for (uint32_t i = 0; i < UPSTREAM_COUNT; i++) {
+    for (uint32_t i = 0; i < RULES; i++) {
         sets[i] = fixture_options();
         sets[i].retries = 0;
-        sets[i].on_upstream = (uint8_t)i;
+        sets[i].on_upstream = (uint8_t)rules[i].otherwise;
+        sets[i].trigger = (uint8_t)rules[i].trigger;
     }
     for (uint32_t i = 0; i < g->count; i++) (void)snprintf(names[i], sizeof names[i], "job%u", i);
     for (uint32_t i = 0; i < g->count; i++) {
@@ -207,7 +249,7 @@ static void submit_large(struct fixture *r, const struct large *g) {
                                      .parent_count = g->parent_count[i]};
     }
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
-    cmd.as.submit.jobs = (struct cmd_jobs){sets, UPSTREAM_COUNT, specs, g->count, false};
+    cmd.as.submit.jobs = (struct cmd_jobs){sets, RULES, specs, g->count, false};
     assert_ok(fixture_command(r, &cmd));
     free(names);
     free(specs);
@@ -219,8 +261,13 @@ static void large_run(struct fixture *r, const struct large *g) {
         struct effect effect = *(struct effect *)vec_at(&r->effects, next);
         if (effect.kind != EFFECT_ASSIGN) continue;
         struct job_ref job = effect.as.attempt.job;
-        for (uint32_t k = 0; k < g->parent_count[job.ordinal]; k++)
-            assert_true(job_state_is_terminal(fixture_state(r, 1, g->parents[job.ordinal][k])));
+        uint32_t open = 0, good = 0;
+        for (uint32_t k = 0; k < g->parent_count[job.ordinal]; k++) {
+            enum job_state state = fixture_state(r, 1, g->parents[job.ordinal][k]);
+            open += !job_state_is_terminal(state);
+            good += state == JOB_SUCCEEDED;
+        }
+        assert_true(open == 0 || (rules[g->rule[job.ordinal]].trigger == TRIGGER_ONE_SUCCEEDED && good > 0));
         assert_ok(fixture_done(r, "w", 1, job, 1, g->fails[job.ordinal] ? OUTCOME_EXIT : OUTCOME_OK));
         if (next % 1000 == 999) fixture_check_digests(r);
     }

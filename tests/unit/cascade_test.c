@@ -128,6 +128,27 @@ static void a_failure_reaches_all_children_in_steps(void **state) {
     assert_int_equal(fixture_counts(r).dead_letters, 1);
 }
 
+/* Those that failed because of another are told from the one that did it, also after a restart and in a second run. */
+static void what_failed_because_of_another_is_counted(void **state) {
+    struct fixture *r = *state;
+    fan_that_fails(r);
+    assert_int_equal(fixture_flow(r, 1).upstream_failed, 4096);
+    settle(r);
+    assert_int_equal(fixture_flow(r, 1).upstream_failed, FAN);
+    fixture_crash(r);
+    assert_int_equal(fixture_flow(r, 1).upstream_failed, FAN);
+    struct engine *loaded = fixture_reload(r);
+    struct flow_view seen;
+    assert_true(view_flow(engine_state(loaded), (flow_id){1}, &seen));
+    assert_int_equal(seen.upstream_failed, FAN);
+    engine_free(loaded);
+    struct command cmd = {.kind = CMD_RETRY};
+    cmd.as.job = ref_of(1, 0);
+    command_only(r, &cmd);
+    settle(r);
+    assert_int_equal(fixture_flow(r, 1).upstream_failed, 0);
+}
+
 /* A crash after each single record of the consequence: a restored engine goes on where the dead one stopped. */
 static void failure_with_a_crash_after_every_step(void **state) {
     struct fixture *r = *state;
@@ -345,6 +366,7 @@ static void a_flow_without_jobs_can_be_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(a_failure_reaches_all_children_in_steps),
+        FIXTURE_TEST(what_failed_because_of_another_is_counted),
         FIXTURE_TEST(failure_with_a_crash_after_every_step),
         FIXTURE_TEST(a_retry_resets_all_children_in_steps),
         FIXTURE_TEST(a_rerun_resets_all_children_in_steps),

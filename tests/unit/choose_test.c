@@ -72,6 +72,53 @@ static void capabilities_and_labels(void **state) {
     assert_on(r, flow, "right");
 }
 
+static bool nearest(const struct fixture *r, uint64_t flow, struct nearest_view *ret) {
+    return view_nearest(engine_state(r->engine), engine_live(r->engine), &r->limits, ref_of(flow, 0), ret);
+}
+
+/* The one that lacks the fewest things, and of those the first that came; sizes are told as they are offered. */
+static void the_nearest_worker_and_what_it_lacks(void **state) {
+    struct fixture *r = *state;
+    struct name_item wants[] = {{SLICE("cuda")}};
+    struct label zone[] = {{SLICE("zone"), SLICE("eu")}};
+    struct resource disk[] = {{SLICE("disk"), 3}};
+    struct nearest_view v;
+    struct worker_view w;
+    struct options o = fixture_options();
+    o.demand.capabilities = (struct tlv_list){wants, 1};
+    o.demand.labels = (struct tlv_list){zone, 1};
+    o.demand.resources = (struct tlv_list){disk, 1};
+    o.demand.cpu_milli = 2500;
+    o.demand.memory_bytes = 900;
+    o.demand.gpus = 1;
+    uint64_t flow = submit(r, &o);
+    assert_false(nearest(r, flow, &v)); /* nobody is there */
+    attach(r, "none", &(struct worker_info){0});
+    attach(r, "away", &(struct worker_info){.pool = SLICE("other"), .labels = {zone, 1}, .gpus = 1});
+    assert_true(nearest(r, flow, &v));
+    assert_int_equal(v.count, 6); /* more than are told one by one */
+    assert_int_equal(v.lacks[0].kind, LACK_CAPABILITY);
+    assert_int_equal(v.lacks[1].kind, LACK_LABEL);
+    assert_int_equal(v.lacks[2].wanted, 2500);
+    struct worker_info near = {.capabilities = {wants, 1}, .labels = {zone, 1}, .resources = {disk, 1}};
+    near.cpu_milli = 2500;
+    near.memory_bytes = 64;
+    near.gpus = 1;
+    attach(r, "near", &near);
+    attach(r, "equal", &near);
+    assert_true(nearest(r, flow, &v));
+    assert_int_equal(v.count, 1);
+    assert_int_equal(v.lacks[0].kind, LACK_MEMORY);
+    assert_int_equal(v.lacks[0].wanted, 900);
+    assert_int_equal(v.lacks[0].offered, 64);
+    assert_true(view_worker(engine_state(r->engine), NULL, v.worker, &w));
+    assert_true(slice_eq(w.id, SLICE("near")));
+    near.memory_bytes = 1000;
+    attach(r, "right", &near);
+    assert_on(r, flow, "right");
+    assert_false(nearest(r, flow, &v)); /* it waits for nobody any more */
+}
+
 /* Most workers are of another pool, and all of them idle: the least busy of those that fit is found behind them, by two
  * classes in one round as well. */
 static void few_of_many_fit(void **state) {
@@ -554,6 +601,7 @@ int main(void) {
         FIXTURE_TEST(a_job_runs_in_its_pool_only),
         FIXTURE_TEST(a_topic_leads_to_its_pools),
         FIXTURE_TEST(capabilities_and_labels),
+        FIXTURE_TEST(the_nearest_worker_and_what_it_lacks),
         FIXTURE_TEST(few_of_many_fit),
         FIXTURE_TEST(a_pool_may_say_what_it_offers),
         FIXTURE_TEST(a_worker_serves_one_tenant),

@@ -160,6 +160,7 @@ static void put_one(struct lab *l, uint64_t flow, uint64_t lsn, const char *stat
                                                    .tenant = slice_str(flow % 3 == 0 ? "acme" : "default"),
                                                    .name = slice_str(name),
                                                    .state = slice_str(state),
+                                                   .schedule = slice_str(flow % 5 == 0 ? "nightly" : ""),
                                                    .labels = slice_str(labels),
                                                    .jobs = slice_str(jobs),
                                                    .errors = slice_str(errors),
@@ -264,6 +265,10 @@ static void every_filter_finds_what_it_should(void **state) {
     assert_int_equal(count_all(l, (struct history_query){.job = SLICE("load7")}), 1);
     assert_int_equal(count_all(l, (struct history_query){.job = SLICE("kunden")}), 0); /* is no name of a job */
     assert_int_equal(count_all(l, (struct history_query){.label_key = SLICE("team")}), 700);
+    assert_int_equal(count_all(l, (struct history_query){.schedule = SLICE("nightly")}), 140);
+    assert_int_equal(count_all(l, (struct history_query){.schedule = SLICE("nightly"), .label_key = SLICE("team")}),
+                     140);
+    assert_int_equal(count_all(l, (struct history_query){.schedule = SLICE("night")}), 0);
     assert_int_equal(count_all(l, (struct history_query){.label_key = SLICE("tea")}), 0);
     assert_int_equal(count_all(l, (struct history_query){.label_key = SLICE("prod")}), 0);
     struct slice ended[] = {SLICE("failed"), SLICE("cancelled")};

@@ -485,6 +485,8 @@ static void schedules_that_do_not_fit_are_refused(void **state) {
     FIRED("a slot that was dealt with", "one", .fire = FIRE_SLOT, .slot_ms = now);
     FIRED("a slot that does not wait", "two", .fire = FIRE_WAITED, .slot_ms = 2000);
     FIRED("another slot than the first", "one", .fire = FIRE_WAITED, .slot_ms = 1000);
+    FIRED("", "two", .fire = FIRE_ASKED, .slot_ms = 2000);
+    FIRED("a run beside a flow that runs", "one", .fire = FIRE_ASKED, .slot_ms = 2000);
 #undef FIRED
 #define SLOT .head.tenant = SLICE("acme"), .name = SLICE("two")
     FITTING(r, REC_SCHEDULE_SLOT, SLOT, .slot_ms = now + 1, .what = SLOT_MISSED, .count = 1);

@@ -51,6 +51,27 @@ static void upstream_rules_decide_what_a_failure_does(void **state) {
     assert_int_equal(get(3).root, 0);
 }
 
+static void triggers_decide_when_a_job_starts(void **state) {
+    (void)state;
+    SUBMIT({PLAIN}, {PLAIN}, {PARENTS(0), .on_upstream = TU_SKIP}, {PARENTS(0, 1), .trigger = TT_ONE_SUCCEEDED},
+           {PARENTS(2), .trigger = TT_NONE_FAILED}, {PARENTS(0, 1), .trigger = TT_ALL_DONE}, {PARENTS(3)});
+    run(0, TO_EXIT);
+    is(2, TS_SKIPPED, TC_UPSTREAM);
+    is(3, TS_WAITING, TC_NONE);
+    is(4, TS_READY, TC_NONE);
+    is(5, TS_WAITING, TC_NONE);
+    run(1, TO_EXIT);
+    is(3, TS_FAILED, TC_UPSTREAM);
+    is(5, TS_READY, TC_NONE);
+    is(6, TS_FAILED, TC_UPSTREAM);
+    assert_int_equal(get(3).root, 0);
+    assert_int_equal(get(6).root, 3);
+    TEACH(.kind = TR_RETRIED, JOB(1));
+    is(3, TS_WAITING, TC_NONE);
+    is(6, TS_WAITING, TC_NONE);
+    is(0, TS_FAILED, TC_EXIT);
+}
+
 static void cancel_takes_descendants_along_as_cancelled(void **state) {
     (void)state;
     SUBMIT({PLAIN}, {PARENTS(0)}, {PARENTS(0), .on_upstream = TU_SKIP}, {PARENTS(0), .on_upstream = TU_RUN});
@@ -863,6 +884,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_tenant_with_too_much_queued_gets_no_more), T(child_waits_for_all_parents),
         T(failure_takes_descendants_along), T(upstream_rules_decide_what_a_failure_does),
+        T(triggers_decide_when_a_job_starts),
         T(cancel_takes_descendants_along_as_cancelled), T(first_in_breadth_decides), T(started_jobs_are_not_touched),
         T(barrier_ends_by_itself_and_unlocks), T(foreign_parent_counts_by_its_end),
         T(foreign_parent_counts_by_what_was_seen), T(foreign_parent_counts_once), T(delay_counts_from_readiness),

@@ -36,6 +36,7 @@ static const char *const order[] = {
     "assign",
     "ends",
     "flow_source",
+    "stats_history",
     "audit",
     "launch",
     "history_request",

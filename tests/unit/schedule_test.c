@@ -38,6 +38,7 @@ static struct command set_command(enum catch_up catch_up, enum overlap overlap) 
     struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
     cmd.as.schedule = (struct cmd_schedule){.name = NAME,
                                             .expression = SLICE("every minute"),
+                                            .zone = SLICE("Europe/Lisbon"),
                                             .catch_up = catch_up,
                                             .overlap = overlap,
                                             .flow_name = SLICE("night"),
@@ -133,6 +134,7 @@ static void a_slot_makes_a_flow_that_names_it(void **state) {
     assert_true(slice_eq(flow.schedule, NAME) && slice_eq(flow.name, SLICE("night")));
     assert_true(slice_eq(flow.principal, SLICE("tester")) && slice_eq(flow.tenant, SLICE("acme")));
     assert_int_equal(flow.slot.ms, next);
+    assert_true(slice_eq(flow.zone, SLICE("Europe/Lisbon")));
     assert_int_equal(flow.job_count, 2);
     struct schedule_view v = view(r);
     assert_int_equal(v.fired_slot.ms, next);
@@ -476,6 +478,48 @@ static void slots_of_the_past_can_be_filled_in(void **state) {
     assert_int_equal(view(r).after.ms, newest);
 }
 
+static enum err run_now(struct fixture *r, int64_t slot_ms) {
+    struct command cmd = {.kind = CMD_SCHEDULE_RUN, .tenant = SLICE("acme"), .principal = SLICE("ann")};
+    cmd.as.schedule_name = (struct cmd_schedule_name){.name = NAME, .slots = &slot_ms, .slot_count = 1};
+    return fixture_command(r, &cmd);
+}
+
+/* It is on behalf of who asked, for the slot that was named, and no slot of the schedule is lost or comes twice. */
+static void a_run_that_is_asked_for_is_beside_the_slots(void **state) {
+    struct fixture *r = *state;
+    struct flow_view flow;
+    assert_int_equal(run_now(r, 1000), ERR_NOT_FOUND);
+    set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
+    tick(r, 0);
+    int64_t after = view(r).after.ms;
+    assert_int_equal(run_now(r, r->in.wall.ms + 1), ERR_INVALID); /* it is still to come */
+    assert_int_equal(run_now(r, 0), ERR_INVALID);
+    assert_int_equal(run_now(r, 1000), ERR_OK);
+    assert_int_equal(r->reply.job_count, 2);
+    assert_true(view_flow(engine_state(r->engine), (flow_id){1}, &flow));
+    assert_true(slice_eq(flow.schedule, NAME) && slice_eq(flow.zone, SLICE("Europe/Lisbon")));
+    assert_true(slice_eq(flow.principal, SLICE("ann")));
+    assert_int_equal(flow.slot.ms, 1000);
+    assert_int_equal(view(r).after.ms, after);
+    assert_int_equal(view(r).fired, 1);
+    assert_int_equal(run_now(r, 1000), ERR_CONFLICT); /* one at a time */
+    pass_minutes(r, 2);
+    assert_int_equal(view(r).waiting, 2); /* a run is a flow of the schedule like others: slots wait for its end */
+    fixture_check_digests(r);
+    fixture_crash(r);
+    finish_flow(r);
+    assert_int_equal(view(r).waiting, 1);
+    assert_int_equal(named(r, CMD_SCHEDULE_PAUSE, true), ERR_OK);
+    finish_flow(r);
+    assert_int_equal(run_now(r, r->in.wall.ms), ERR_OK); /* also in a pause */
+    assert_int_equal(view(r).waiting, 1);
+    r->limits.flows_max = 1;
+    limits_changed(r);
+    assert_int_equal(fixture_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}), ERR_OK);
+    assert_int_equal(run_now(r, 1000), ERR_LIMIT);
+    fixture_check_digests(r);
+}
+
 static void nonsense_is_refused(void **state) {
     struct fixture *r = *state;
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
@@ -491,6 +535,7 @@ static void nonsense_is_refused(void **state) {
     REFUSED(ERR_INVALID, c->name.len = 0);
     REFUSED(ERR_INVALID, bad.tenant.len = 0);
     REFUSED(ERR_INVALID, c->expression.len = 0);
+    REFUSED(ERR_INVALID, c->zone = SLICE("a\x01"));
     REFUSED(ERR_INVALID, c->catch_up = CATCH_UP_COUNT);
     REFUSED(ERR_INVALID, c->overlap = OVERLAP_COUNT);
     REFUSED(ERR_INVALID, c->end_ms = 5);
@@ -939,6 +984,7 @@ int main(void) {
         TEST(a_schedule_set_anew_keeps_its_place_unless_the_expression_changes),
         TEST(removed_is_removed),
         TEST(slots_of_the_past_can_be_filled_in),
+        TEST(a_run_that_is_asked_for_is_beside_the_slots),
         TEST(nonsense_is_refused),
         TEST(delays_count_from_each_flow),
         TEST(slots_that_cannot_be_are_refused),

@@ -291,6 +291,7 @@ static void jobs_that_do_not_fit_are_refused(void **state) {
     uint32_t zero[] = {0};
     struct rec_job own_parent = {.name = SLICE("a"), .parents = {zero, 1}};
     UNFIT("after its child", o.job.text = encoded(&rec_job_desc, &own_parent));
+    UNFIT("by one that comes after", o.job.root = 1); /* itself */
     UNFIT("cannot be", o.job.used = 70000);
     UNFIT("cannot be", o.job.artifacts = SLICE("xx"));
     UNFIT("cannot be", o.job.flags = JOBF_PARKED);

@@ -102,6 +102,8 @@ static void every_key_of_a_job(void **state) {
          "    artifacts: [out/*.csv, {path: log.txt, name: log, optional: true}]\n"
          "    labels: {tier: gold}\n"
          "    on_upstream: skip\n"
+         "    trigger: one_succeeded\n"
+         "    retry_on: [lost, exit]\n"
          "    approval: {message: sure?, role: lead, quorum: 2, four_eyes: true, timeout: 2d}\n"
          "    when: params.x == 1\n"
          "    log_limit: 10MB\n"
@@ -138,6 +140,8 @@ static void every_key_of_a_job(void **state) {
     assert_int_equal(o->prefer_ms, 30000);
     assert_true(o->affinity && o->exclusive && o->four_eyes);
     assert_int_equal(o->on_upstream, UPSTREAM_SKIP);
+    assert_int_equal(o->trigger, TRIGGER_ONE_SUCCEEDED);
+    assert_int_equal(o->retry_on, RETRY_LOST | RETRY_EXIT);
     assert_int_equal(o->gates, 1 | 8); /* condition, approval */
     assert_int_equal(o->quorum, 2);
     assert_int_equal(o->approval_ms, 172800000);
@@ -309,6 +313,34 @@ static void a_service_and_its_keys(void **state) {
     assert_int_equal(db.health.argv.count, 2);
     assert_slice(flowlab_run(&l, "mq").health.shell, "test -e up");
     assert_int_equal(flowlab_options(&l, "mq")->restart_base_ms, 1000);
+    flowlab_fini(&l);
+}
+
+static void a_trigger_takes_the_place_of_run_in_the_defaults(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "defaults: {on_upstream: run}\n"
+         "jobs:\n"
+         "  a: x\n"
+         "  b: {run: x, needs: a, trigger: one_succeeded}\n"
+         "  c: {run: x, needs: a, trigger: all_succeeded, on_upstream: skip}\n"
+         "  d: {run: x, needs: a, trigger: all_succeeded}\n"
+         "  e: {run: x, needs: a, trigger: all_done}\n",
+         NULL);
+    assert_int_equal(flowlab_options(&l, "a")->on_upstream, UPSTREAM_RUN);
+    assert_int_equal(flowlab_options(&l, "b")->on_upstream, UPSTREAM_FAIL);
+    assert_int_equal(flowlab_options(&l, "b")->trigger, TRIGGER_ONE_SUCCEEDED);
+    assert_int_equal(flowlab_options(&l, "c")->on_upstream, UPSTREAM_SKIP);
+    assert_int_equal(flowlab_options(&l, "d")->on_upstream, UPSTREAM_FAIL);
+    assert_int_equal(flowlab_options(&l, "e")->trigger, TRIGGER_ALL_DONE);
+    flowlab_fini(&l);
+    flowlab_init(&l);
+    good(&l, "defaults: {trigger: none_failed}\njobs:\n  a: x\n  b: {run: x, needs: a, on_upstream: run}\n", NULL);
+    assert_int_equal(flowlab_options(&l, "a")->trigger, TRIGGER_NONE_FAILED);
+    assert_int_equal(flowlab_options(&l, "b")->trigger, TRIGGER_ALL_SUCCEEDED);
+    assert_int_equal(flowlab_options(&l, "b")->on_upstream, UPSTREAM_RUN);
     flowlab_fini(&l);
 }
 
@@ -541,6 +573,68 @@ static void templates_are_filled_in_by_stages(void **state) {
     flowlab_fini(&l);
 }
 
+/* A default that names the slot is filled in when that is there: until then whatever uses the parameter waits, too. */
+static void a_slot_decides_parameters(void **state) {
+    (void)state;
+    struct flowlab l;
+    static const char text[] = "params: {day: '${= date(schedule.slot, \"-1d\")}', n: 3}\n"
+                               "jobs:\n"
+                               "  a: {run: 'x ${params.day} ${params.n} ${schedule.date}'}\n"
+                               "  b: {run: 'x ${params.n}', when: params.day ~= nil}\n"
+                               "  c: {run: 'x ${= params.day .. params.n}'}\n"
+                               "  d: {run: [x, '${params.n}']}\n";
+    flowlab_init(&l);
+    l.has_slot = true;
+    good(&l, text, NULL);
+    struct wire_run run = flowlab_run(&l, "a");
+    assert_slice(run.shell, "x ${params.day} 3 ${schedule.date}");
+    assert_slice(run.params, "{\"n\":3}");
+    assert_slice(run.late, "{\"day\":\"${= date(schedule.slot, \\\"-1d\\\")}\"}");
+    assert_int_equal(flowlab_options(&l, "a")->gates, 2);
+    assert_int_equal(flowlab_options(&l, "b")->gates, 1);
+    assert_true(flowlab_run(&l, "b").late.len > 0);
+    assert_slice(flowlab_run(&l, "c").shell, "x ${= params.day .. params.n}");
+    assert_int_equal(flowlab_options(&l, "d")->gates, 0); /* it uses nothing of the slot */
+    assert_int_equal(flowlab_run(&l, "d").late.len, 0);
+    l.has_slot = false;
+    assert_int_equal(flowlab_read(&l, slice_str(text), NULL), ERR_INVALID);
+    assert_non_null(strstr(l.why.text, "flow.yaml:1:10: parameter `day` gets its value from the slot of a schedule: "
+                                       "pass -p day=VALUE"));
+    assert_int_equal(flowlab_read(&l, slice_str(text), "day=2026-01-01"), ERR_INVALID);
+    assert_non_null(strstr(l.why.text, "flow.yaml:3:12: `schedule` is known only in flows that a schedule makes"));
+    good(&l, "params: {day: '${schedule.date}'}\njobs: {a: 'x ${params.day}'}\n", "day=2026-01-01");
+    assert_slice(flowlab_run(&l, "a").shell, "x 2026-01-01");
+    assert_int_equal(flowlab_options(&l, "a")->gates, 0);
+    flowlab_fini(&l);
+}
+
+static void what_a_slot_cannot_decide_is_refused(void **state) {
+    (void)state;
+    struct flowlab l;
+    static const struct {
+        const char *text, *said;
+    } bad[] = {
+        {"params: {n: '${schedule.slot}'}\njobs: {a: {run: x, retries: '${params.n}'}}\n",
+         "known when a slot has come"},
+        {"params: {n: '${schedule.slot} ${flow.id}'}\njobs: {a: x}\n", "a default can use `schedule` and nothing else"},
+        {"params: {n: {default: '${schedule.date}', choices: [a]}}\njobs: {a: x}\n", "has no `choices`"},
+        {"params: {n: '${schedule.day}'}\njobs: {a: x}\n", "schedule has no `day`"},
+        {"params: {n: '${= date(schedule.slot, \"-1x\")}'}\njobs: {a: x}\n", "expected a move like -1d"},
+        {"jobs: {a: 'x ${= date(schedule.slot, \"YYYY-MM-dd\")}'}\n", "`d` in the format `YYYY-MM-dd`"},
+        {"jobs: {a: 'x ${= date(schedule.slot, \"DD hh\")}'}\n", "a shell could read as commands"},
+        {"params: {n: '${schedule.date}'}\njobs: {a: {script: {text: 'echo ${params.n}', name: a.sh}}}\n",
+         "in a script: pass it in"},
+    };
+    flowlab_init(&l);
+    l.has_slot = true;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_not_equal(flowlab_read(&l, slice_str(bad[i].text), NULL), ERR_OK);
+        if (strstr(l.why.text, bad[i].said) == NULL)
+            fail_msg("%s\nexpected `%s`, got `%s`", bad[i].text, bad[i].said, l.why.text);
+    }
+    flowlab_fini(&l);
+}
+
 static void anchors_stand_for_what_they_name(void **state) {
     (void)state;
     struct flowlab l;
@@ -598,6 +692,13 @@ static const struct {
     {"jobs:\n  a: {run: x, exclusive: yes}", "expected true or false, found `yes`"},
     {"jobs:\n  a: {run: x, priority: urgent}", "expected low, normal, high or a number, found `urgent`"},
     {"jobs:\n  a: {run: x, on_upstream: wait}", "expected fail, skip or run, found `wait`"},
+    {"jobs:\n  a: {run: x, trigger: any}",
+     "expected all_succeeded, none_failed, one_succeeded or all_done, found `any`"},
+    {"jobs:\n  a: {run: x, trigger: all_succeeded, on_upstream: run}",
+     "flow.yaml:2:6: `on_upstream: run` means `trigger: all_done`; beside `trigger: all_succeeded` write `fail`"},
+    {"jobs:\n  a: {run: x, retry_on: [lost, never]}", "expected `lost`, `timeout` or `exit`, found `never`"},
+    {"jobs:\n  a: {run: x, retry_on: []}", "use `retries: 0`"},
+    {"compensate_on: any\njobs:\n  a: x", "flow.yaml:1:16: expected fatal or failure, found `any`"},
     {"jobs:\n  a: {run: x, token: [read, admin]}", "`read` or `submit`"},
     {"jobs:\n  a: {run: x, fatal_exit_codes: [300]}", "an exit code between 1 and 255"},
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
@@ -763,12 +864,15 @@ int main(void) {
         cmocka_unit_test(requests_and_the_outside),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
+        cmocka_unit_test(a_trigger_takes_the_place_of_run_in_the_defaults),
         cmocka_unit_test(every_form_of_a_sandbox_is_read),
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),
         cmocka_unit_test(items_and_templates),
         cmocka_unit_test(templates_are_filled_in_by_stages),
+        cmocka_unit_test(a_slot_decides_parameters),
+        cmocka_unit_test(what_a_slot_cannot_decide_is_refused),
         cmocka_unit_test(anchors_stand_for_what_they_name),
         cmocka_unit_test(bad_files_are_told_where_and_why),
         cmocka_unit_test(aliases_cannot_explode),

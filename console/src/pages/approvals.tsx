@@ -9,8 +9,9 @@ import { useGet } from "../api/hooks";
 import { textOf, usePages } from "../api/pages";
 import { may, sessionNow } from "../api/session";
 import { Link } from "../router";
-import { Ago, Empty, FlowLink, JobLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
+import { Ago, Empty, FlowLink, JobLink, Loading, Page, Person, Problem, StateBadge } from "../ui/parts";
 import { RunView } from "../ui/run";
+import { Parents } from "./approvals/parents";
 import { Copied, Countdown, Facts } from "../ui/show";
 import { say } from "../ui/toast";
 import "./approvals/approvals.css";
@@ -50,7 +51,7 @@ function Decision({ question, onStale, onDecided, reload }: DecisionProps) {
       await post(`/questions/${question.question}/verdict`, body);
       const left = (question.quorum ?? 1) - (question.votes ?? 0) - 1;
       onDecided(question, verdict);
-      say(verdict === "deny" ? `${question.job} is rejected` : left > 0 ? `counted; ${left} more must approve` : `${question.job} is approved`);
+      say(verdict === "reject" ? `${question.job} is rejected` : left > 0 ? `counted; ${left} more must approve` : `${question.job} is approved`);
     } catch (error) {
       if (error instanceof ApiError && STALE.includes(error.code)) onStale({ job: question.job ?? "", text: error.message });
       else say(error instanceof ApiError ? error.message : String(error), true);
@@ -66,15 +67,15 @@ function Decision({ question, onStale, onDecided, reload }: DecisionProps) {
         <input value={note} onInput={(event) => setNote(event.currentTarget.value)} placeholder="why" />
       </label>
       <div class="row">
-        <button type="button" class="primary" disabled={busy} onClick={() => void decide("allow")}>✓ Approve</button>
-        <button type="button" class="danger" disabled={busy} onClick={() => void decide("deny")}>✗ Reject</button>
+        <button type="button" class="primary" disabled={busy} onClick={() => void decide("approve")}>✓ Approve</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void decide("reject")}>✗ Reject</button>
         <span class="faint">for exactly what is shown here</span>
       </div>
     </form>
   );
 }
 
-type Verdict = "allow" | "deny";
+type Verdict = "approve" | "reject";
 
 /** A decision that came too late, or about what is no longer asked. */
 interface Stale {
@@ -96,7 +97,7 @@ function Answered({ question, verdict, next }: { question: QuestionView; verdict
   const target = question.job ?? "";
   const wakes = (event: { type: string; target?: string }) => event.type === "job" && event.target === target;
   const job = useGet<JobView>(`/jobs/${pathOf(target)}`, {}, wakes).data;
-  const by = verdict === undefined ? "This was answered by someone else, or is no longer asked." : verdict === "allow" ? "You approved this." : "You rejected this.";
+  const by = verdict === undefined ? "This was answered by someone else, or is no longer asked." : verdict === "approve" ? "You approved this." : "You rejected this.";
   return (
     <article class="card question" data-answered={question.question}>
       <h2>{question.body?.message ?? `May ${target} run?`}</h2>
@@ -126,13 +127,14 @@ function Detail({ question, ...rest }: DecisionProps) {
           ["Waits for", question.gate],
           ["Who answers", whoText(question)],
           ["Votes", (question.quorum ?? 1) > 1 ? `${question.votes ?? 0} of ${question.quorum}` : undefined],
-          ["Submitted by", flowView?.principal],
+          ["Submitted by", flowView?.principal && <Person of={flowView.principal} />],
           ["Asked", <Ago ms={question.asked_ms} />],
-          ["If nobody does", question.deadline_ms ? <>denied <Countdown ms={question.deadline_ms} over="now" /></> : undefined],
+          ["Deadline", question.deadline_ms ? <>denied <Countdown ms={question.deadline_ms} over="now" /> unless someone decides</> : undefined],
           ["Hash", question.hash && <Copied text={question.hash} />],
         ]}
       />
       <Decision key={`${question.question} ${question.revision} ${question.votes}`} question={question} {...rest} />
+      <Parents target={question.job ?? ""} />
       {question.body ? <section><h3>What is decided on</h3><RunView run={question.body} /></section> : null}
     </article>
   );

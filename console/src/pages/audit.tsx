@@ -2,7 +2,7 @@
 import type { PageProps } from "../app";
 import { usePages } from "../api/pages";
 import { Link, setQuery } from "../router";
-import { dateText, FlowLink, JobLink, Page } from "../ui/parts";
+import { dateText, FlowLink, JobLink, Page, personText } from "../ui/parts";
 import { useQueryField } from "../ui/show";
 import { PagedTable, type Column } from "../ui/table";
 
@@ -29,12 +29,12 @@ function Target({ record }: { record: AuditRecord }) {
   return page === undefined ? <span class="mono">{target}</span> : <Link class="mono" href={`/${page}?name=${encodeURIComponent(target)}`}>{target}</Link>;
 }
 
-const filterBy = (name: string, value: string | undefined) =>
-  value === undefined ? null : <button type="button" class="quiet link" title={`Only ${value}`} onClick={() => setQuery({ [name]: value }, false)}>{value}</button>;
+const filterBy = (name: string, value: string | undefined, shown = value) =>
+  value === undefined ? null : <button type="button" class="quiet link" title={`Only ${value}`} onClick={() => setQuery({ [name]: value }, false)}>{shown}</button>;
 
 const columns: Column<AuditRecord>[] = [
   { head: "Time", class: "nowrap", cell: (record) => (record.time_ms ? dateText(record.time_ms) : "") },
-  { head: "Who", class: "nowrap", cell: (record) => filterBy("principal", record.principal) },
+  { head: "Who", class: "nowrap", cell: (record) => filterBy("principal", record.principal, personText(record.principal)) },
   { head: "Did", class: "nowrap", cell: (record) => filterBy("kind", record.kind) },
   { head: "To", cell: (record) => <Target record={record} /> },
   { head: "Details", cell: (record) => record.text },

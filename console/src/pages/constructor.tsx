@@ -32,7 +32,7 @@ function Problems({ problems, verdict, onShow }: { problems: Problem[]; verdict:
   return (
     <div class="problems" role="status" aria-label="Problems">
       {verdict === undefined ? null : <p class={verdict.good ? "good" : "field-problem"}>{verdict.good ? "✓ " : "✗ "}{verdict.text}</p>}
-      {problems.length === 0 ? (verdict === undefined ? <p class="good">✓ Nothing wrong that can be seen from here.</p> : null) : (
+      {problems.length === 0 ? (verdict === undefined ? <p class="good">✓ No problems found so far; <em>Check</em> asks the server.</p> : null) : (
         <ul>
           {problems.map((problem, i) => (
             <li key={i}>

@@ -1,33 +1,62 @@
-// Dead letters: jobs that ended badly and that nobody has dealt with. They start again, or are put away, one by one, as
-// selected, or all that the filter shows.
-import { useState } from "preact/hooks";
-
+// Dead letters: failed jobs that nobody has handled yet. They start again or are discarded: one by one, as selected, by
+// cause, or all that the filter shows.
 import type { PageProps } from "../app";
 import { pathOf, post, type JobView, type Schemas } from "../api/client";
 import { textOf, usePages } from "../api/pages";
 import { may } from "../api/session";
 import { setQuery } from "../router";
 import { ask } from "../ui/confirm";
-import { Ago, JobLink, Page, StateBadge } from "../ui/parts";
+import { Ago, FlowName, JobLink, Page, StateBadge } from "../ui/parts";
 import { useQueryField } from "../ui/show";
-import { PagedTable, type Column, type Selection } from "../ui/table";
+import { PagedTable, Table, useSelection, type Column } from "../ui/table";
 import { act, say } from "../ui/toast";
 import { exitText } from "./job/attempts";
 
 const states = ["failed", "timed_out", "denied", "quarantined"];
 
+const reasonOf = (job: JobView) => job.reason ?? (job.exit_code || job.signal ? exitText(job) : "");
+
 const columns: Column<JobView>[] = [
-  { head: "Job", cell: (job) => <JobLink job={job.job ?? ""} /> },
-  { head: "Ended", class: "nowrap", cell: (job) => <StateBadge state={job.state} cause={job.cause} /> },
-  { head: "Reason", cell: (job) => job.reason ?? (job.exit_code || job.signal ? exitText(job) : "") },
+  { head: "Job", key: "job", cell: (job) => <><JobLink job={job.job ?? ""} /><div><FlowName job={job.job ?? ""} /></div></> },
+  { head: "Ended", key: "state", class: "nowrap", cell: (job) => <StateBadge state={job.state} cause={job.cause} /> },
+  { head: "Reason", key: "reason", class: "dead-reason", cell: reasonOf },
   { head: "Attempts", number: true, cell: (job) => `${job.attempt ?? 0} of ${Math.max(job.attempt ?? 0, job.attempts_max ?? 0)}` },
   { head: "Worker", class: "nowrap", cell: (job) => job.worker },
-  { head: "Since", class: "nowrap", cell: (job) => <Ago ms={job.since_ms} /> },
+  { head: "Since", key: "since", class: "nowrap", cell: (job) => <Ago ms={job.since_ms} /> },
+];
+
+const orders: Record<string, (a: JobView, b: JobView) => number> = {
+  job: (a, b) => (a.job ?? "").localeCompare(b.job ?? "", undefined, { numeric: true }),
+  state: (a, b) => (a.state ?? "").localeCompare(b.state ?? "") || (a.cause ?? "").localeCompare(b.cause ?? ""),
+  reason: (a, b) => reasonOf(a).localeCompare(reasonOf(b)),
+  since: (a, b) => (a.since_ms ?? 0) - (b.since_ms ?? 0),
+};
+
+interface Cause {
+  key: string;
+  jobs: JobView[]; // the newest first
+}
+
+/** Numbers and ids differ from job to job although the cause is one. */
+function groupByCause(jobs: JobView[]): Cause[] {
+  const groups = new Map<string, JobView[]>();
+  for (const job of jobs) {
+    const key = `${job.state ?? ""} ${job.cause ?? ""}: ${reasonOf(job).replaceAll(/[0-9a-f]{8,}|\d+/g, "…")}`;
+    groups.set(key, [...(groups.get(key) ?? []), job]);
+  }
+  return [...groups].map(([key, list]) => ({ key, jobs: list })).sort((a, b) => b.jobs.length - a.jobs.length);
+}
+
+const causeColumns: Column<Cause>[] = [
+  { head: "Jobs", number: true, cell: (cause) => cause.jobs.length.toLocaleString() },
+  { head: "Ended", class: "nowrap", cell: ({ jobs: [job] }) => <StateBadge state={job!.state} cause={job!.cause} /> },
+  { head: "Reason", class: "dead-reason", cell: ({ jobs: [job] }) => reasonOf(job!) },
+  { head: "Latest", cell: ({ jobs: [job] }) => <><JobLink job={job!.job ?? ""} /> <Ago ms={job!.since_ms} /></> },
 ];
 
 const text = {
   retry: { title: "Retry", done: "start again", action: "Retry", what: "They get a new budget of attempts, and what depends on them goes on." },
-  discard: { title: "Discard", done: "are put away", action: "Discard", what: "They leave this list; they stay in the history of their flows." },
+  discard: { title: "Discard", done: "discarded", action: "Discard", what: "They leave this list; they stay in the history of their flows." },
 };
 type Verb = keyof typeof text;
 
@@ -53,17 +82,6 @@ function outcome(results: Result[], verb: Verb): string {
   return `${results.length - refused.length} ${text[verb].done}${rest}`;
 }
 
-function useSelection(): [Set<string>, Selection, () => void] {
-  const [picked, setPicked] = useState(new Set<string>());
-  const set = (keys: string[], on: boolean) =>
-    setPicked((last) => {
-      const next = new Set(last);
-      for (const key of keys) if (on) next.add(key); else next.delete(key);
-      return next;
-    });
-  return [picked, { has: (key) => picked.has(key), set }, () => setPicked(new Set())];
-}
-
 export default function DeadPage({ place }: PageProps) {
   const flow = place.query.get("flow") ?? "";
   const state = place.query.get("state") ?? "";
@@ -83,7 +101,7 @@ export default function DeadPage({ place }: PageProps) {
 
   const one = async (verb: Verb, job: JobView) => {
     const target = job.job ?? "";
-    await act(() => post(`/jobs/${pathOf(target)}/${verb}`, {}), `${target} ${verb === "retry" ? "starts again" : "is put away"}`);
+    await act(() => post(`/jobs/${pathOf(target)}/${verb}`, {}), `${target} ${verb === "retry" ? "starts again" : "is discarded"}`);
     pages.reload();
   };
   const many = async (verb: Verb, targets: string[] | null) => {
@@ -97,6 +115,10 @@ export default function DeadPage({ place }: PageProps) {
     pages.reload();
   };
 
+  const sort = place.query.get("sort") ?? "";
+  const isGrouped = place.query.get("group") === "cause";
+  const order = orders[sort];
+  const rows = order === undefined ? pages.rows : pages.rows && [...pages.rows].sort(order);
   const mayChange = may("operator", "submitter");
   const some = (pages.rows?.length ?? 0) > 0;
   return (
@@ -104,6 +126,7 @@ export default function DeadPage({ place }: PageProps) {
       title="Dead letters"
       actions={mayChange && some ? (
         <>
+          <button type="button" aria-pressed={isGrouped} onClick={() => setQuery({ group: isGrouped ? null : "cause" })}>Group by cause</button>
           <button type="button" onClick={() => void many("retry", null)}>Retry all</button>
           <button type="button" class="danger" onClick={() => void many("discard", null)}>Discard all</button>
         </>
@@ -128,16 +151,32 @@ export default function DeadPage({ place }: PageProps) {
           <button type="button" class="danger" onClick={() => void many("discard", chosen)}>Discard selected</button>
         </div>
       ) : null}
-      <PagedTable
-        label="Dead letters" columns={columns} pages={pages} keyOf={(job) => job.job ?? ""} selection={mayChange ? selection : undefined}
-        actions={mayChange ? (job) => (
-          <>
-            <button type="button" onClick={() => void one("retry", job)}>Retry</button>
-            <button type="button" class="danger" onClick={() => void one("discard", job)}>Discard</button>
-          </>
-        ) : undefined}
-        empty={flow === "" && name === "" && state === "" ? "No dead letters: every job that failed has been dealt with." : "No dead letter fits the filter."}
-      />
+      {isGrouped && pages.rows !== undefined && some ? (
+        <>
+          <Table
+            label="Dead letters by cause" columns={causeColumns} rows={groupByCause(pages.rows)} keyOf={(cause) => cause.key}
+            actions={mayChange ? ({ jobs }) => (
+              <>
+                <button type="button" onClick={() => void many("retry", jobs.map((job) => job.job ?? ""))}>Retry</button>
+                <button type="button" class="danger" onClick={() => void many("discard", jobs.map((job) => job.job ?? ""))}>Discard</button>
+              </>
+            ) : undefined}
+          />
+          {pages.more ? <p class="more"><span class="faint">of the newest {pages.rows.length}</span> <button type="button" onClick={pages.more}>More</button></p> : null}
+        </>
+      ) : (
+        <PagedTable
+          label="Dead letters" columns={columns} pages={{ ...pages, rows }} keyOf={(job) => job.job ?? ""} selection={mayChange ? selection : undefined}
+          sort={sort} onSort={(key) => setQuery({ sort: key })}
+          actions={mayChange ? (job) => (
+            <>
+              <button type="button" onClick={() => void one("retry", job)}>Retry</button>
+              <button type="button" class="danger" onClick={() => void one("discard", job)}>Discard</button>
+            </>
+          ) : undefined}
+          empty={flow === "" && name === "" && state === "" ? "No dead letters: every failed job has been handled." : "No dead letter fits the filter."}
+        />
+      )}
     </Page>
   );
 }

@@ -5,6 +5,7 @@ import type { PageProps } from "../app";
 import { pathOf, type AttemptView, type JobView, type Reason } from "../api/client";
 import type { StreamEvent } from "../api/events";
 import { useGet } from "../api/hooks";
+import { useFlowName } from "../api/names";
 import { Link, flowPath, type Place } from "../router";
 import { Ago, dateText, Empty, JobLink, Loading, Page, Problem, StateBadge } from "../ui/parts";
 import { RunView } from "../ui/run";
@@ -13,6 +14,7 @@ import { stateInfo } from "../ui/states";
 import { JobActions } from "./job/actions";
 import { Attempts, exitText } from "./job/attempts";
 import { History, Neighbours } from "./job/history";
+import { Items } from "./job/items";
 import "./job/job.css";
 import { Log } from "./job/log";
 import { Outputs } from "./job/outputs";
@@ -50,13 +52,22 @@ function Summary({ job }: { job: JobView }) {
           ["Because of", job.root && <JobLink job={job.root} />],
           ["Progress", job.percent && !over ? <><Meter share={job.percent / 100} label={`${job.percent} %`} /> {job.percent} %</> : undefined],
           ["Kind", job.kind],
-          ["Attempts", job.attempt ? `${job.attempt} of ${Math.max(job.attempt, job.attempts_max ?? 1)}` : `none of ${job.attempts_max ?? 1} yet`],
+          ["Items", job.items ? itemsText(job) : undefined],
+          ["Attempts", job.items ? undefined : job.attempt ? `${job.attempt} of ${Math.max(job.attempt, job.attempts_max ?? 1)}` : `none of ${job.attempts_max ?? 1} yet`],
           ["Worker", job.worker && <Link href={`/workers?name=${encodeURIComponent(job.worker)}`}>{job.worker}</Link>],
           ["Pool", job.pool],
         ]}
       />
     </div>
   );
+}
+
+function itemsText(job: JobView): string {
+  const [begun, open, bad] = [job.items_begun ?? 0, job.items_open ?? 0, job.items_bad ?? 0];
+  const parts = [`${(begun - open - bad).toLocaleString()} of ${(job.items ?? 0).toLocaleString()} ok`];
+  if (open > 0) parts.push(`${open.toLocaleString()} running`);
+  if (bad > 0) parts.push(`${bad.toLocaleString()} failed`);
+  return parts.join(", ");
 }
 
 function attemptsOf(job: JobView): AttemptView[] {
@@ -68,17 +79,19 @@ function Views({ job, target, place, version }: { job: JobView; target: string; 
   const wanted = Number(place.query.get("attempt") ?? 0);
   const attempt = attempts.find((each) => each.attempt === wanted) ?? attempts.at(-1);
   const artifacts = attempt?.artifacts ?? job.artifacts ?? [];
-  const view = place.query.get("view") ?? (attempt === undefined ? "runs" : "log");
+  const view = place.query.get("view") ?? (job.items ? "items" : attempt === undefined ? "runs" : "log");
   const tabs = [
+    ...(job.items ? [{ id: "items", label: "Items", count: job.items }] : []),
     { id: "log", label: attempt === undefined ? "Log" : `Log of #${attempt.attempt}` },
     { id: "gave", label: "Result and artifacts", count: artifacts.length + (job.result !== undefined ? 1 : 0) },
     { id: "runs", label: "What it runs" },
-    { id: "history", label: "History and neighbours" },
+    { id: "history", label: "History and dependencies" },
   ];
   return (
     <>
       {attempts.length > 0 ? <div class="attempts"><Attempts attempts={attempts} current={attempt?.attempt} /></div> : null}
       <Tabs tabs={tabs} current={view} />
+      {view === "items" ? <Items target={target} /> : null}
       {view === "log" && attempt !== undefined ? <Log key={`${target} ${attempt.attempt}`} job={target} attempt={attempt} place={place} /> : null}
       {view === "log" && attempt === undefined ? <Empty>It has not run yet, so there is no log.</Empty> : null}
       {view === "gave" ? <Outputs job={job} artifacts={artifacts} /> : null}
@@ -100,7 +113,8 @@ export default function JobPage({ place }: PageProps) {
   };
   const got = useGet<JobView>(`/jobs/${pathOf(target)}`, {}, wakes);
   const job = got.data;
-  const title = <><Link href={flowPath(flow)} class="crumb">{flow}</Link><span class="crumb-sign" aria-hidden="true">/</span>{name}</>;
+  const flowName = useFlowName(flow);
+  const title = <><Link href={flowPath(flow)} class="crumb">{flowName === "" ? "" : `${flowName} `}<span class="mono">{flow}</span></Link><span class="crumb-sign" aria-hidden="true">/</span>{name}</>;
   if (job === undefined) return <Page title={title}>{got.error ? <Problem error={got.error} retry={got.reload} /> : <Loading />}</Page>;
   return (
     <Page title={title} actions={<JobActions job={job} target={target} reload={got.reload} />}>

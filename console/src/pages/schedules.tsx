@@ -1,16 +1,20 @@
-// Flows that are made again and again: when next, how often so far, and what is done about them.
+// Schedules: when they fire next, how their last run went, and what can be done with them.
 import { useState } from "preact/hooks";
 
 import type { PageProps } from "../app";
 import { del, pathOf, post, type ScheduleView, type Schemas } from "../api/client";
+import { useGet } from "../api/hooks";
+import { useFlowName } from "../api/names";
 import { textOf, usePages } from "../api/pages";
 import { may } from "../api/session";
 import { setQuery } from "../router";
 import { ask } from "../ui/confirm";
-import { Ago, dateText, FlowLink, Page } from "../ui/parts";
+import { Ago, dateText, FlowLink, Page, StateBadge } from "../ui/parts";
 import { Countdown, useQueryField } from "../ui/show";
 import { PagedTable, type Column } from "../ui/table";
 import { act } from "../ui/toast";
+import { RUNS_SHOWN } from "./flows/group";
+import { Runs } from "./flows/runs";
 import { AddSchedule } from "./schedules/add";
 import { Backfill } from "./schedules/backfill";
 import "./schedules/schedules.css";
@@ -30,37 +34,66 @@ const columnsOf = (open: string | null): Column<ScheduleView>[] => [
     ),
   },
   { head: "Next", class: "nowrap", cell: (schedule) => <Next schedule={schedule} /> },
-  { head: "Last", class: "nowrap", cell: (schedule) => <Ago ms={schedule.fired_ms} /> },
+  { head: "Last run", class: "nowrap", cell: (schedule) => (schedule.flow ? <LastRun flow={schedule.flow} /> : <span class="faint">never</span>) },
   { head: "Fired", number: true, cell: (schedule) => schedule.fired ?? 0 },
-  { head: "Left out", number: true, cell: (schedule) => <LeftOut schedule={schedule} /> },
-  {
-    head: "Last flow",
-    cell: (schedule) => (schedule.flow ? <><FlowLink flow={schedule.flow} />{schedule.running ? <span class="faint"> running</span> : null}</> : ""),
-  },
+  { head: "Not run", number: true, cell: (schedule) => <NotRun schedule={schedule} /> },
 ];
 
+function LastRun({ flow }: { flow: string }) {
+  const got = useGet<Schemas["got"]>(`/flows/${pathOf(flow)}`, {}, (event) => event.type === "flow" && event.target === flow);
+  const view = got.data?.flow;
+  return (
+    <>
+      <FlowLink flow={flow} /> {view ? <StateBadge state={view.state} /> : null}
+      {view ? <div class="faint"><Ago ms={view.created_ms} /></div> : null}
+    </>
+  );
+}
+
+/** The zone in which the schedule thinks, where it is not the viewer's. */
+function zoneOf(schedule: ScheduleView): string | undefined {
+  const zone = /zone (\S+)/.exec(schedule.expression ?? "")?.[1] ?? "UTC";
+  return zone === Intl.DateTimeFormat().resolvedOptions().timeZone ? undefined : zone;
+}
+
+function zonedText(ms: number, zone: string): string {
+  return new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit", timeZone: zone, hourCycle: "h23" }).format(ms);
+}
+
 function Next({ schedule }: { schedule: ScheduleView }) {
+  const zone = zoneOf(schedule);
   if (schedule.paused) return <span class="state-timed_out" data-paused>⊘ paused</span>;
   if (!schedule.next_ms) return <span class="faint">{schedule.text ?? "never again"}</span>;
   return (
     <>
       <Countdown ms={schedule.next_ms} />
       <div class="faint">{dateText(schedule.next_ms)}</div>
+      {zone === undefined ? null : <div class="faint">{zonedText(schedule.next_ms, zone)} in {zone}</div>}
       {schedule.code !== "time" && schedule.text ? <div class="faint">{schedule.text}</div> : null}
     </>
   );
 }
 
-function LeftOut({ schedule }: { schedule: ScheduleView }) {
+function NotRun({ schedule }: { schedule: ScheduleView }) {
   const missed = schedule.missed ?? 0;
   const skipped = schedule.skipped ?? 0;
-  return <span title={`${missed} missed while nobody was there, ${skipped} skipped because the one before still ran`}>{missed + skipped}</span>;
+  return <span title={`${missed} missed while the server was down or the schedule paused, ${skipped} skipped because the run before was not over`}>{missed + skipped}</span>;
+}
+
+/** The flows of the name that the schedule gives to its own. */
+function LastRuns({ flow }: { flow: string }) {
+  const name = useFlowName(flow);
+  const got = useGet<Schemas["listed"]>(name === "" ? null : "/flows", { name, most: RUNS_SHOWN }, (event) => event.type === "flow");
+  const runs = (got.data?.flows ?? []).filter((run) => run.name === name);
+  if (runs.length === 0) return null;
+  return <p class="row"><span class="hint">Last runs of {name}</span> <Runs runs={runs} /></p>;
 }
 
 function Ahead({ schedule }: { schedule: ScheduleView }) {
   return (
     <>
-      <p class="hint">Next, in your time zone ({Intl.DateTimeFormat().resolvedOptions().timeZone}). Overlap: {schedule.overlap ?? "skip"}; slots that were missed: {schedule.catch_up ?? "all"}.</p>
+      {schedule.flow ? <LastRuns flow={schedule.flow} /> : null}
+      <p class="hint">Next, in your time zone ({Intl.DateTimeFormat().resolvedOptions().timeZone}). While the run before is not over: {schedule.overlap ?? "skip"}. Missed slots: {schedule.catch_up ?? "all"}.</p>
       <ol class="ahead">{(schedule.ahead ?? []).map((ms) => <li key={ms}>{dateText(ms)}</li>)}</ol>
       {(schedule.ahead ?? []).length === 0 ? <p class="faint">No slot follows.</p> : null}
     </>
@@ -74,7 +107,7 @@ function ScheduleActions({ schedule, reload, onBackfill }: { schedule: ScheduleV
     reload();
   };
   const remove = async () => {
-    const sure = await ask({ title: `Remove ${name}?`, text: "It fires no more. Flows that it made stay.", action: "Remove", danger: true });
+    const sure = await ask({ title: `Remove ${name}?`, text: "It does not fire any more. Its flows stay.", action: "Remove", danger: true });
     if (sure === null) return;
     await act(() => del(`/schedules/${pathOf(name)}`), `${name} is removed`);
     reload();

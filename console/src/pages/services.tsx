@@ -39,7 +39,7 @@ const columns: Column<ServiceView>[] = [
   {
     head: "Version",
     class: "nowrap",
-    cell: (service) => <>{service.version}{service.previous_version ? <span class="faint"> (before it {service.previous_version})</span> : null}</>,
+    cell: (service) => <>{service.version}{service.previous_version ? <div class="faint">before: {service.previous_version}</div> : null}</>,
   },
   { head: "Job", cell: (service) => (service.job ? <JobLink job={service.job} /> : "") },
 ];
@@ -66,6 +66,7 @@ function ServiceActions({ service, reload }: { service: ServiceView; reload: () 
         <>
           <button type="button" onClick={() => void tell("restart", `${name} starts anew`)}>Restart</button>
           <button type="button" onClick={() => void stop()}>Stop</button>
+          <button type="button" class="danger" onClick={() => void remove()}>Remove</button>
         </>
       ) : (
         <>
@@ -89,7 +90,7 @@ export default function ServicesPage({ place }: PageProps) {
   });
   const rows = pages.rows?.filter((service) => service.name?.includes(name));
   return (
-    <Page title="Services">
+    <Page title="Services" actions={may("operator", "submitter") ? <Link href="/new?template=service" class="button">Deploy…</Link> : null}>
       <div class="filters"><label class="wide">Name<input type="search" {...field} /></label></div>
       <PagedTable
         label="Services" columns={columns} pages={{ ...pages, rows }} keyOf={(service) => service.name ?? ""}

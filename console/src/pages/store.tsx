@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client";
 import { useGet } from "../api/hooks";
 import { textOf, usePages } from "../api/pages";
 import { may } from "../api/session";
-import { Link } from "../router";
+import { Link, setQuery } from "../router";
 import { Ago, Empty, Page, Problem } from "../ui/parts";
 import { useQueryField } from "../ui/show";
 import { PagedTable, type Column } from "../ui/table";
@@ -17,6 +17,15 @@ import { useKeyChanges } from "./store/watch";
 import "./store/store.css";
 
 const nameOf = (item: Item) => textOf(item.key) ?? "";
+
+// `reeve blob put` keeps a blob by a key of its hash: these are many, and of no interest here.
+const HOUSEKEEPING = "blob:";
+const isHousekeeping = (key: string) => /^blob:[0-9a-f]{64}$/.test(key);
+
+/** Behind all of them, where the next page would begin with one. */
+function cursorOf(after: string | undefined, hides: boolean): string | undefined {
+  return hides && after !== undefined && isHousekeeping(after) ? `${HOUSEKEEPING}g` : after;
+}
 
 function hrefOf(item: Item): string {
   const query = new URLSearchParams(location.search);
@@ -54,13 +63,14 @@ export default function StorePage({ place }: PageProps) {
   const prefix = place.query.get("prefix") ?? "";
   const flow = place.query.get("flow") ?? "";
   const selected = place.query.get("key");
+  const hides = place.query.get("all") === null && !prefix.startsWith(HOUSEKEEPING);
   const prefixField = useQueryField("prefix", prefix);
   const flowField = useQueryField("flow", flow);
   const pages = usePages<Schemas["kv_items"], Item>({
     path: "/store",
     query: { prefix: prefix || undefined, flow: flow || undefined, most: 100 },
-    rowsOf: (answer) => answer.items,
-    cursorOf: (answer) => textOf(answer.after),
+    rowsOf: (answer) => (hides ? answer.items?.filter((item) => !isHousekeeping(nameOf(item))) : answer.items),
+    cursorOf: (answer) => cursorOf(textOf(answer.after), hides),
     cursorName: "after",
   });
   const live = useKeyChanges(selected === null || selected.startsWith(prefix) ? prefix : "", flow, () => {
@@ -72,7 +82,11 @@ export default function StorePage({ place }: PageProps) {
       <div class="filters">
         <label class="wide">Keys that begin with<input type="search" {...prefixField} placeholder="app/" /></label>
         <label>Of flow (empty: shared)<input type="search" {...flowField} /></label>
-        <p class="kv-live faint" role="status" data-live={live}>{live ? "" : "○ changes are not heard of now"}</p>
+        <label class="check">
+          <input type="checkbox" checked={!hides} onChange={(event) => (setQuery({ all: event.currentTarget.checked ? "1" : null }), pages.reload())} />
+          Keys of blobs, too
+        </label>
+        <p class="kv-live faint" role="status" data-live={live}>{live ? "" : "○ not connected: changes are not shown"}</p>
       </div>
       <div class={selected === null ? "kv" : "kv two"}>
         <div>

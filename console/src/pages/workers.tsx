@@ -1,4 +1,4 @@
-// The workers: room and load, what they can do, who takes no more; and starting one on the server's machine.
+// The workers: room and load, what they can do, which are draining; and starting one on the server's machine.
 import { useState } from "preact/hooks";
 
 import type { PageProps } from "../app";
@@ -15,7 +15,7 @@ import "./workers/workers.css";
 
 export function workerState(worker: WorkerView): { sign: string; text: string; state: string } {
   if (!worker.attached) return { sign: "✗", text: "gone", state: "failed" };
-  if (worker.draining) return { sign: "⊘", text: "takes no more", state: "timed_out" };
+  if (worker.draining) return { sign: "⊘", text: "draining", state: "timed_out" };
   if (worker.slots && (worker.active ?? 0) >= worker.slots) return { sign: "●", text: "full", state: "running" };
   return { sign: "✓", text: "takes jobs", state: "succeeded" };
 }
@@ -39,7 +39,15 @@ function Offers({ worker }: { worker: WorkerView }) {
 }
 
 const columns: Column<WorkerView>[] = [
-  { head: "Worker", class: "nowrap", cell: (worker) => <><span class="mono strong">{worker.worker}</span><div class="faint">{worker.build}</div></> },
+  {
+    head: "Worker",
+    cell: (worker) => (
+      <>
+        <span class="mono strong">{worker.worker}</span>
+        <div class="faint">{[worker.pool === undefined ? undefined : `pool ${worker.pool}`, worker.build].filter(Boolean).join(" · ")}</div>
+      </>
+    ),
+  },
   {
     head: "State",
     class: "nowrap",
@@ -64,16 +72,15 @@ const columns: Column<WorkerView>[] = [
     ),
   },
   { head: "Load", class: "nowrap", cell: (worker) => (worker.attached ? <Load worker={worker} /> : "") },
-  { head: "Given away", cell: (worker) => <Offers worker={worker} /> },
-  { head: "Pool", class: "nowrap", cell: (worker) => worker.pool },
-  { head: "Can", cell: (worker) => <Tags of={worker.capabilities} /> },
+  { head: "Reserved", cell: (worker) => <Offers worker={worker} /> },
+  { head: "Capabilities", cell: (worker) => <Tags of={worker.capabilities} /> },
   { head: "Labels", cell: (worker) => <Tags of={worker.labels} /> },
 ];
 
 function DrainButton({ worker, reload }: { worker: WorkerView; reload: () => void }) {
   const undo = worker.draining === true;
   const drain = async () => {
-    const done = undo ? `${worker.worker} takes jobs again` : `${worker.worker} takes nothing new`;
+    const done = undo ? `${worker.worker} takes jobs again` : `${worker.worker} is draining: it takes no new jobs`;
     await act(() => post(`/workers/${pathOf(worker.worker ?? "")}/drain`, undo ? { undo: true } : {}), done);
     reload();
   };
@@ -100,7 +107,7 @@ export default function WorkersPage({ place }: PageProps) {
     <Page title="Workers" actions={operator ? <button type="button" class="primary" onClick={() => setStarting(true)}>Start a worker…</button> : null}>
       <div class="filters">
         <label class="wide">Name or pool<input type="search" {...field} /></label>
-        <p class="totals">{there.length} here · {active} of {slots} slots in use</p>
+        <p class="totals">{there.length} connected · {active} of {slots} slots in use</p>
       </div>
       <PagedTable
         label="Workers" columns={columns} pages={{ ...pages, rows }} keyOf={(worker) => worker.worker ?? ""}

@@ -4,15 +4,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { ApiError } from "../api/client";
 import { stream } from "../api/events";
+import { useFlowName } from "../api/names";
 import { Link, flowPath, jobPath } from "../router";
-import { stateInfo } from "./states";
+import { shownState, stateInfo } from "./states";
 
 export function StateBadge({ state, cause }: { state: string | undefined; cause?: string | undefined }) {
-  const info = stateInfo(state);
+  const info = stateInfo(state === undefined ? state : shownState(state, cause));
+  const says = info.name === "upstream_failed" || cause === "none" ? "" : (cause ?? "");
   return (
     <span class={`badge state-${info.name}`} data-state={info.name}>
       <span aria-hidden="true">{info.sign}</span> {info.label}
-      {cause && cause !== "none" ? <span class="badge-cause"> · {cause}</span> : null}
+      {says ? <span class="badge-cause"> · {says.replaceAll("_", " ")}</span> : null}
     </span>
   );
 }
@@ -21,6 +23,12 @@ export const FlowLink = ({ flow, name }: { flow: string; name?: string | undefin
   <Link href={flowPath(flow)} class="mono">{name ? `${name} ` : ""}{flow}</Link>
 );
 export const JobLink = ({ job }: { job: string }) => <Link href={jobPath(job)} class="mono">{job}</Link>;
+
+/** The name of its flow, where it has one. */
+export function FlowName({ job }: { job: string }) {
+  const name = useFlowName(job.split("/")[0] ?? "");
+  return name === "" ? null : <span class="faint flow-of">{name}</span>;
+}
 
 // ---- time ----
 
@@ -65,6 +73,20 @@ export function Ago({ ms }: { ms: number | undefined }) {
   return <time dateTime={new Date(ms).toISOString()} title={dateText(ms)}>{text}</time>;
 }
 
+/** "1 line", "2 lines" */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? one : many}`;
+}
+
+/** Who: the server knows people who come by the socket of its machine by the number of their account. */
+export function personText(principal: string | undefined): string {
+  const uid = /^uid:(\d+)$/.exec(principal ?? "")?.[1];
+  if (uid === undefined) return principal ?? "";
+  return uid === "0" ? "root" : `local user ${uid}`;
+}
+
+export const Person = ({ of }: { of: string | undefined }) => <span title={of}>{personText(of)}</span>;
+
 export function bytesText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
@@ -77,8 +99,8 @@ export function bytesText(bytes: number): string {
 export function Problem({ error, retry }: { error: ApiError; retry?: () => void }) {
   return (
     <div class="problem" role="alert">
-      <strong>{error.code}</strong> {error.message}
-      {retry ? <button type="button" onClick={retry}>Try again</button> : null}
+      <strong>{error.code.replaceAll("_", " ")}:</strong> <span>{error.message}</span>
+      {retry ? <button type="button" class="small" onClick={retry}>Try again</button> : null}
     </div>
   );
 }

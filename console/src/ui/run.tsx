@@ -16,7 +16,7 @@ export function commandLine(argv: string[]): string {
 }
 
 function BytesText({ of }: { of: Bytes }) {
-  return typeof of === "string" ? <pre>{of}</pre> : <pre class="faint">{of.base64}<br />(bytes that are no text, in base64)</pre>;
+  return typeof of === "string" ? <pre>{of}</pre> : <pre class="faint">{of.base64}<br />(binary data, in base64)</pre>;
 }
 
 const BlobLink = ({ hash, name }: { hash: string; name?: string | undefined }) => (

@@ -59,7 +59,7 @@ export function Tabs({ tabs, current }: { tabs: Tab[]; current: string }) {
 }
 
 export function Copied({ text, shown }: { text: string; shown?: string }) {
-  const copy = () => void navigator.clipboard.writeText(text).then(() => say("copied"), () => say("the browser does not allow it", true));
+  const copy = () => void navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("the browser does not allow it", true));
   return (
     <span class="copied">
       <code title={text}>{shown ?? text}</code>

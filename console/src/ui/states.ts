@@ -16,6 +16,7 @@ const all: StateInfo[] = [
   { name: "checking", label: "checking", sign: "◕", over: false },
   { name: "succeeded", label: "succeeded", sign: "✓", over: true },
   { name: "failed", label: "failed", sign: "✗", over: true },
+  { name: "upstream_failed", label: "upstream failed", sign: "⇣", over: true },
   { name: "timed_out", label: "timed out", sign: "◷", over: true },
   { name: "cancelled", label: "cancelled", sign: "⊘", over: true },
   { name: "denied", label: "denied", sign: "⊗", over: true },
@@ -26,6 +27,11 @@ const all: StateInfo[] = [
 const byName = new Map(all.map((state) => [state.name, state]));
 
 export const jobStates: readonly StateInfo[] = all;
+
+/** The state that is shown: a job that failed only because another did never ran, and is told apart from one that did. */
+export function shownState(state: string, cause: string | undefined): string {
+  return state === "failed" && cause === "upstream" ? "upstream_failed" : state;
+}
 
 export function stateInfo(name: string | undefined): StateInfo {
   const known = name === undefined ? undefined : byName.get(name);

@@ -1,5 +1,6 @@
 // The table of every list: rows in the server's order, a head that stays, on a phone a card per row.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 
 import type { Paged } from "../api/pages";
 import { Empty, Loading, Problem } from "./parts";
@@ -10,11 +11,24 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   number?: boolean;
   class?: string;
+  key?: string; // it can be sorted by
 }
 
 export interface Selection {
   has: (key: string) => boolean;
   set: (keys: string[], on: boolean) => void;
+}
+
+/** The keys that are selected, what tables and rows want of them, and how to forget them. */
+export function useSelection(): [Set<string>, Selection, () => void] {
+  const [picked, setPicked] = useState(new Set<string>());
+  const set = (keys: string[], on: boolean) =>
+    setPicked((last) => {
+      const next = new Set(last);
+      for (const key of keys) if (on) next.add(key); else next.delete(key);
+      return next;
+    });
+  return [picked, { has: (key) => picked.has(key), set }, () => setPicked(new Set())];
 }
 
 interface TableProps<Row> {
@@ -26,6 +40,8 @@ interface TableProps<Row> {
   actions?: (row: Row) => ComponentChildren;
   current?: string | undefined; // key of the row that is shown elsewhere on the page
   rowClass?: (row: Row) => string | undefined;
+  sort?: string; // key of the column by which the rows are sorted
+  onSort?: (key: string | null) => void; // null: as the server has them
   below?: (row: Row) => ComponentChildren; // a row that is opened shows more
 }
 
@@ -59,6 +75,17 @@ function Cells<Row>({ of, row }: { of: TableProps<Row>; row: Row }) {
   );
 }
 
+function HeadCell<Row>({ of, column }: { of: TableProps<Row>; column: Column<Row> }) {
+  const { key, head } = column;
+  if (of.onSort === undefined || key === undefined) return <th scope="col" class={classOf(column)}>{head}</th>;
+  const isSorted = of.sort === key;
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={isSorted ? "ascending" : "none"}>
+      <button type="button" class="quiet" onClick={() => of.onSort?.(isSorted ? null : key)}>{head}{isSorted ? " ↓" : ""}</button>
+    </th>
+  );
+}
+
 export function Table<Row>(of: TableProps<Row>) {
   const width = of.columns.length + (of.selection ? 1 : 0) + (of.actions ? 1 : 0);
   return (
@@ -69,7 +96,7 @@ export function Table<Row>(of: TableProps<Row>) {
             {of.selection ? (
               <th class="pick"><Picker keys={of.rows.map(of.keyOf)} selection={of.selection} label="Select all that are shown" /></th>
             ) : null}
-            {of.columns.map((column) => <th key={column.head} scope="col" class={classOf(column)}>{column.head}</th>)}
+            {of.columns.map((column) => <HeadCell key={column.head} of={of} column={column} />)}
             {of.actions ? <th class="row-actions"><span class="unseen">Actions</span></th> : null}
           </tr>
         </thead>

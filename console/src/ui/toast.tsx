@@ -1,4 +1,4 @@
-// What an action led to, said in a corner for a few seconds; errors stay until they are put away.
+// What an action led to, said in a corner for a few seconds; errors stay until they are dismissed.
 import { useEffect, useState } from "preact/hooks";
 
 import { ApiError } from "../api/client";

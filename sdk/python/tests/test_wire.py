@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import lab
-from reeve import _tlv, _wire, errors, keys
+from reeve import _place, _tlv, _wire, errors, keys
 from reeve._protocol import Reader, pack
 from reeve.task import pack_call, unpack_call
 
@@ -123,6 +123,16 @@ state: str = reeve.Client().wait(three).state
                               capture_output=True, text=True)
         found = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
         self.assertEqual(found, ["6", "7", "8", "12", "13", "14", "20"], done.stdout)
+
+
+class Addresses(unittest.TestCase):
+    def test_addresses_are_read_as_on_the_command_line(self) -> None:
+        for text, place in {"h": ("h", 7070), "h:80": ("h", 80), "tls://h": ("h", 7070), "tls://h:443": ("h", 443), "::1": ("::1", 7070),
+                            "[::1]": ("::1", 7070), "[::1]:9": ("::1", 9), "tls://[::1]:9": ("::1", 9)}.items():
+            self.assertEqual(_place.split(text), place)
+        for text in ("", ":7070", "h:", "h:x", "http://h", "http://h:7070"):
+            with self.assertRaises(errors.Invalid):
+                _place.split(text)
 
 
 if __name__ == "__main__":

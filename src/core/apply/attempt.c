@@ -187,12 +187,22 @@ static void go_on_after_loss(struct state *s, uint32_t job) {
     job_advance(s, job);
 }
 
+/* The job lets this end be tried again. An attempt that was refused, or that no worker began in time, is no end of the
+ * job's own. */
+static bool is_retried(const struct options *o, enum job_cause cause) {
+    uint8_t end = cause == CAUSE_LOST          ? RETRY_LOST
+                  : cause == CAUSE_RUN_TIMEOUT ? RETRY_TIMEOUT
+                  : cause == CAUSE_EXIT        ? RETRY_EXIT
+                                               : 0;
+    return o->retry_on == 0 || end == 0 || (o->retry_on & end) || MUTANT(retry_on_ignored);
+}
+
 static void fail(struct state *s, uint32_t job, enum job_cause cause, bool fatal, int64_t retry_after_ms) {
     struct job *j = job_at(s, job);
     const struct options *o = job_options(s, j);
     uint32_t budget = o->retries + (MUTANT(retry_past_budget) ? 1u : 0u);
     job_spend(s, j);
-    if (fatal || j->used > budget) {
+    if (fatal || j->used > budget || !is_retried(o, cause)) {
         job_finish(s, job, cause == CAUSE_RUN_TIMEOUT ? JOB_TIMED_OUT : JOB_FAILED, cause);
         if (fatal) saga_fail(s, job);
         return;
@@ -255,7 +265,9 @@ void attempt_end(struct state *s, uint32_t job, const struct rec_ended *rec) {
         /* the exit code of an attempt that was stopped is the stop's, not the job's */
         bool fatal = rec->fatal || (stop == STOP_NONE && is_fatal_exit(job_options(s, j), rec));
         enum job_cause cause = attempt_cause(stop, rec->outcome);
-        if (cause == CAUSE_LOST && !fatal && rec->attempt <= job_options(s, j)->free_losses)
+        const struct options *o = job_options(s, j);
+        bool is_free = cause == CAUSE_LOST && !fatal && rec->attempt <= o->free_losses;
+        if (is_free && (is_retried(o, cause) || MUTANT(free_loss_despite_retry_on)))
             go_on_after_loss(s, job);
         else
             fail(s, job, cause, fatal, rec->retry_after_ms);

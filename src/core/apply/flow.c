@@ -86,6 +86,7 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
                              .labels = rec->labels,
                              .schedule = rec->schedule,
                              .slot_ms = rec->slot_ms,
+                             .zone = rec->zone,
                              .source = rec->source};
     REQUIRE(rec->flow > s->flow_last);
     REQUIRE(s->rules != 0); /* those of the batch, which the flow keeps */
@@ -99,6 +100,7 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
     uint32_t index = flow_make(s, rec->flow, tenant, buf_slice(encoded), first);
     tally_add(s, flow_at(s, index), TALLY_FLOWS, 1);
     flow_at(s, index)->more = rec->more;
+    flow_at(s, index)->compensate_on = rec->compensate_on;
     return index;
 }
 

@@ -142,6 +142,7 @@ void flow_hide(struct state *s, uint32_t flow) {
         s->by_state[i] -= f->by_state[i];
         f->by_state[i] = 0;
     }
+    f->upstream_failed = 0;
     REQUIRE(s->dead_count >= f->dead_count);
     s->dead_count -= f->dead_count;
     f->schedule = 0;

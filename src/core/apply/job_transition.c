@@ -124,11 +124,24 @@ static void enter(struct state *s, uint32_t index, const struct job *j) {
     job_set_timer(s, index);
 }
 
+/* Counted where such a job ends, is reset or is loaded: enter() and leave() are the way of every job. */
+static void count_upstream_failed(struct state *s, const struct job *j, int sign) {
+    if (j->state != JOB_FAILED || j->cause != CAUSE_UPSTREAM || j->part == PART_CHILD) return;
+    struct flow *f = flow_at(s, j->flow);
+    REQUIRE(sign > 0 || f->upstream_failed > 0);
+    f->upstream_failed += (uint32_t)sign;
+}
+
 void job_enter(struct state *s, uint32_t index) {
     const struct job *j = job_at(s, index);
     REQUIRE(j->flow != 0);
     s->reserved_bytes += reserve_of(s, j);
     enter(s, index, j);
+}
+
+void job_enter_loaded(struct state *s, uint32_t index) {
+    job_enter(s, index);
+    count_upstream_failed(s, job_at(s, index), 1);
 }
 
 static void leave(struct state *s, uint32_t index, const struct job *j) {
@@ -225,6 +238,7 @@ void job_finish(struct state *s, uint32_t index, enum job_state to, enum job_cau
     }
     if (expansion_of(s, j)) expand_job_ended(s, index);
     propagate_push(s, j);
+    if (to == JOB_FAILED || to == JOB_TIMED_OUT) saga_failed(s, j->flow);
 }
 
 void job_succeed(struct state *s, uint32_t index, struct slice result, struct slice result_hash) {
@@ -294,7 +308,9 @@ void job_advance(struct state *s, uint32_t index) {
 
 /* What becomes of a job when a parent ended that way: WAITING = the edge is satisfied. */
 static enum job_state upstream_end(const struct options *o, enum job_state parent) {
-    if (parent == JOB_SUCCEEDED || o->on_upstream == UPSTREAM_RUN) return JOB_WAITING;
+    enum trigger trigger = options_trigger(o);
+    if (parent == JOB_SUCCEEDED || trigger == TRIGGER_ALL_DONE) return JOB_WAITING;
+    if (parent == JOB_SKIPPED && trigger == TRIGGER_NONE_FAILED && !MUTANT(skip_counts_as_failure)) return JOB_WAITING;
     if (parent == JOB_CANCELLED) return JOB_CANCELLED;
     if (parent == JOB_SKIPPED || o->on_upstream == UPSTREAM_SKIP) return JOB_SKIPPED;
     return JOB_FAILED;
@@ -312,21 +328,7 @@ static void drag_down(struct state *s, uint32_t index, enum job_state to, uint32
     if (j->state == JOB_HELD) question_close(s, j);
     j->root = root;
     job_finish(s, index, to, CAUSE_UPSTREAM);
-}
-
-void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
-    struct job *j = job_at(s, index);
-    REQUIRE(job_state_is_terminal(parent));
-    if (!has_not_started(j)) return;
-    enum job_state end = upstream_end(job_options(s, j), parent);
-    if (end != JOB_WAITING) {
-        drag_down(s, index, end, root);
-        return;
-    }
-    /* a job that is past its parents stays so, whatever a retried one does */
-    if (late || j->state != JOB_WAITING || j->parents_open == 0) return;
-    if (MUTANT(double_unlock)) j->parents_open = 1;
-    if (--j->parents_open == 0) job_advance(s, index);
+    count_upstream_failed(s, job_at(s, index), 1);
 }
 
 /* How a parent in another flow ended, or WAITING while it is open. */
@@ -347,8 +349,87 @@ static bool is_awaited(const struct job *parent) {
     return (parent->flags & JOBF_UNTOLD) && !(parent->flags & JOBF_LATE);
 }
 
-static uint32_t root_of(const struct job *j) {
-    return j->root != NO_ORDINAL ? j->root : j->ordinal;
+uint32_t job_root_of(const struct state *s, const struct job *j) {
+    bool is_own = j->root == NO_ORDINAL || options_trigger(job_options(s, j)) == TRIGGER_ONE_SUCCEEDED;
+    return is_own ? j->ordinal : j->root;
+}
+
+/* The parents of a job, looked at all at once. */
+struct parents {
+    uint32_t open, awaited, succeeded;
+    enum job_state end; /* what the first that ended badly makes of the job; WAITING: none did */
+    uint32_t root;      /* to blame for that */
+};
+
+static void note_bad(struct parents *p, const struct options *o, enum job_state ended, uint32_t root) {
+    if (p->end != JOB_WAITING) return;
+    p->end = upstream_end(o, ended);
+    p->root = root;
+}
+
+static struct parents look_at_parents(const struct state *s, const struct job *j, const struct rec_job *rec) {
+    const struct options *o = job_options(s, j);
+    const struct flow *f = flow_at(s, j->flow);
+    const struct rec_foreign *foreign = rec->foreign.at;
+    struct parents p = {.end = JOB_WAITING};
+    for (uint32_t i = 0; i < rec->parents.count; i++) {
+        REQUIRE(rec->parents.at[i] < j->ordinal);
+        const struct job *parent = job_at(s, f->jobs.at[rec->parents.at[i]]);
+        bool ended = job_state_is_terminal(parent->state);
+        p.open += !ended;
+        p.awaited += is_awaited(parent);
+        p.succeeded += parent->state == JOB_SUCCEEDED;
+        if (ended) note_bad(&p, o, parent->state, job_root_of(s, parent));
+    }
+    for (uint32_t i = 0; i < rec->foreign.count; i++) {
+        enum job_state state = foreign_state(s, j, &foreign[i]);
+        p.open += state == JOB_WAITING;
+        p.awaited += state == JOB_WAITING;
+        p.succeeded += state == JOB_SUCCEEDED;
+        if (state != JOB_WAITING) note_bad(&p, o, state, NO_ORDINAL);
+    }
+    ENSURE(p.awaited >= p.open);
+    return p;
+}
+
+static struct parents parents_of(struct state *s, const struct job *j) {
+    struct rec_job rec;
+    job_record(j, &s->scratch, &rec);
+    return look_at_parents(s, j, &rec);
+}
+
+/* One success is enough, whichever is the first; the job ends when no parent is left that may bring it, or when the
+ * only one that did is quarantined before the job has started. Its parents are looked at once per life: when the count
+ * says that all have told it. */
+static void one_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
+    struct job *j = job_at(s, index);
+    if (late) {
+        if (parents_of(s, j).succeeded == 0) drag_down(s, index, upstream_end(job_options(s, j), parent), root);
+        return;
+    }
+    if (j->state != JOB_WAITING || j->parents_open == 0) return;
+    if (parent != JOB_SUCCEEDED && --j->parents_open > 0) return;
+    job_judge(s, index);
+}
+
+void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root) {
+    struct job *j = job_at(s, index);
+    REQUIRE(job_state_is_terminal(parent));
+    if (!has_not_started(j)) return;
+    const struct options *o = job_options(s, j);
+    if (options_trigger(o) == TRIGGER_ONE_SUCCEEDED && !MUTANT(first_failure_counts)) {
+        one_parent_ended(s, index, parent, late, root);
+        return;
+    }
+    enum job_state end = upstream_end(o, parent);
+    if (end != JOB_WAITING) {
+        drag_down(s, index, end, root);
+        return;
+    }
+    /* a job that is past its parents stays so, whatever a retried one does */
+    if (late || j->state != JOB_WAITING || j->parents_open == 0) return;
+    if (MUTANT(double_unlock)) j->parents_open = 1;
+    if (--j->parents_open == 0) job_advance(s, index);
 }
 
 void job_judge(struct state *s, uint32_t index) {
@@ -359,31 +440,31 @@ void job_judge(struct state *s, uint32_t index) {
 
 void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec) {
     struct job *j = job_at(s, index);
-    const struct options *o = job_options(s, j);
-    const struct flow *f = flow_at(s, j->flow);
     REQUIRE(j->state == JOB_WAITING);
-    uint32_t open = 0;
-    for (uint32_t i = 0; i < rec->parents.count; i++) {
-        const struct job *parent = job_at(s, f->jobs.at[rec->parents.at[i]]);
-        bool ended = job_state_is_terminal(parent->state);
-        if (ended && upstream_end(o, parent->state) != JOB_WAITING) {
-            drag_down(s, index, upstream_end(o, parent->state), root_of(parent));
-            return;
-        }
-        if (is_awaited(parent)) open++;
+    struct parents p = look_at_parents(s, j, rec);
+    bool needs_one = options_trigger(job_options(s, j)) == TRIGGER_ONE_SUCCEEDED;
+    if (p.end != JOB_WAITING && (!needs_one || p.open + p.succeeded == 0)) {
+        drag_down(s, index, p.end, p.root);
+        return;
     }
-    const struct rec_foreign *foreign = rec->foreign.at;
-    for (uint32_t i = 0; i < rec->foreign.count; i++) {
-        enum job_state ended = foreign_state(s, j, &foreign[i]);
-        if (ended == JOB_WAITING) {
-            open++;
-        } else if (upstream_end(o, ended) != JOB_WAITING) {
-            drag_down(s, index, upstream_end(o, ended), NO_ORDINAL);
-            return;
-        }
+    j->parents_open = needs_one && p.succeeded > 0 ? 0 : p.awaited;
+    if (j->parents_open == 0) job_advance(s, index);
+}
+
+bool job_comes_back(struct state *s, uint32_t index, uint32_t retried) {
+    const struct job *j = job_at(s, index);
+    if (!job_state_is_terminal(j->state) || j->cause != CAUSE_UPSTREAM) return false;
+    if (j->root == retried) return true;
+    if (options_trigger(job_options(s, j)) == TRIGGER_ONE_SUCCEEDED) {
+        struct parents p = parents_of(s, j);
+        return p.open + p.succeeded > 0;
     }
-    j->parents_open = open;
-    if (open == 0) job_advance(s, index);
+    if (j->root == NO_ORDINAL) return false;
+    const struct flow *f = flow_at(s, j->flow);
+    REQUIRE(j->root < j->ordinal);
+    const struct job *root = job_at(s, f->jobs.at[j->root]);
+    bool is_bad = job_state_is_terminal(root->state) && root->state != JOB_SUCCEEDED;
+    return !is_bad && options_trigger(job_options(s, root)) == TRIGGER_ONE_SUCCEEDED;
 }
 
 void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
@@ -421,6 +502,7 @@ void job_reset(struct state *s, uint32_t index) {
     REQUIRE(!(j->flags & JOBF_UNTOLD));
     REQUIRE(j->link == 0);
     REQUIRE(j->part == PART_NONE || j->part == PART_CHILD); /* a foreach job that is over waits for no children */
+    count_upstream_failed(s, j, -1);
     j->used = 0;
     j->gates = 0;
     j->root = NO_ORDINAL;

@@ -28,6 +28,12 @@ void job_advance(struct state *s, uint32_t index);
 void job_judge(struct state *s, uint32_t index);
 void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec); /* with its message at hand */
 
+/* Who is to blame for what an end of the job drags down. One that needs one success answers for that itself: a retry of
+ * any of its parents brings both back. */
+uint32_t job_root_of(const struct state *s, const struct job *j);
+/* The job was dragged down and begins anew when job `retried` of its flow does, or those before it in this sweep. */
+bool job_comes_back(struct state *s, uint32_t index, uint32_t retried);
+
 /* A parent ended. `late`: it had been reported as succeeded before. `root`: whom to blame; NO_ORDINAL: another flow. */
 void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bool late, uint32_t root);
 
@@ -42,6 +48,7 @@ void job_quarantine_late(struct state *s, uint32_t index);
 
 /* Half of job_move: counters, reservation, ready queue, timer. Also how a new or loaded job enters its state. */
 void job_enter(struct state *s, uint32_t index);
+void job_enter_loaded(struct state *s, uint32_t index); /* and what is counted of its end */
 
 /* The dead-letter list. */
 void dead_push(struct state *s, uint32_t index);

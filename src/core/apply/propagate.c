@@ -24,7 +24,7 @@
  * rerun, retry, resume, unwinding and forgetting.
  *
  * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations and the end of the
- * flow; last the flows that a fatal failure unwinds, when no cascade of the record is left in any flow.
+ * flow; last the flows that a failure unwinds, when no cascade of the record is left in any flow.
  *
  * Guarantees: a child hears of the end of each parent exactly once; a record takes at most STEP_JOBS_MAX steps; live
  * and replay visit in the same order, because the order follows from facts alone.
@@ -168,8 +168,7 @@ static void tell_next(struct state *s, uint32_t flow) {
     bool was_last = web->work_at == parent->last_child;
     web->work_edge++;
     web->work_at = edge.next;
-    uint32_t root = parent->root != NO_ORDINAL ? parent->root : parent->ordinal;
-    job_parent_ended(s, f->jobs.at[edge.child], parent->state, parent->flags & JOBF_LATE, root);
+    job_parent_ended(s, f->jobs.at[edge.child], parent->state, parent->flags & JOBF_LATE, job_root_of(s, parent));
     if (was_last) finish_telling(s, flow, parent);
 }
 
@@ -184,7 +183,7 @@ static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
     case SWEEP_RETRY:
         /* a job that still waits for its parents waits anew for those that start again */
         if (j->state == JOB_WAITING && j->parents_open > 0 && j->part == PART_NONE) job_judge(s, index);
-        if (!ended_badly || j->cause != CAUSE_UPSTREAM || j->root != f->sweep_root) break;
+        if (!ended_badly || !job_comes_back(s, index, f->sweep_root)) break;
         job_reset(s, index);
         job_judge(s, index);
         break;

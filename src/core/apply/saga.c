@@ -1,8 +1,8 @@
 /* saga.c: compensations: entered, called for, run. See saga.h.
  *
  *      flow.unwinding
- *        NONE           nothing has failed fatally
- *        DUE            something has; the cascades of that record come first
+ *        NONE           nothing has called for compensations
+ *        DUE            a failure has; the cascades of that record come first
  *        STOPPING       a sweep calls off all jobs that are not over
  *        COMPENSATING   all jobs are over; the entered compensations run, one at a time
  *        DONE           the list is empty
@@ -91,19 +91,30 @@ void saga_enter(struct state *s, struct job *j) {
     u32vec_push(&web->entered, j->ordinal);
     web->undo_bytes += bytes;
     if (f->state != FLOW_RUNNING) s->reserved_bytes -= bytes;
+    if (!MUTANT(late_success_kept)) saga_failed(s, j->flow);
 }
 
-void saga_fail(struct state *s, uint32_t job) {
-    const struct job *j = job_at(s, job);
-    REQUIRE(job_state_is_terminal(j->state));
-    struct flow *f = flow_at(s, j->flow);
-    if (!job_is_dead_letter(j->state, j->cause) || f->unwinding != UNWIND_NONE) return;
+static void unwind(struct state *s, uint32_t flow) {
+    struct flow *f = flow_at(s, flow);
+    if (f->unwinding != UNWIND_NONE) return;
     if (f->graph->entered.count == 0 && f->graph->undo_active == 0)
         return; /* nothing to undo, now or when the open attempts end */
     f->unwinding = UNWIND_DUE;
     tally_add(s, f, TALLY_SAGAS, 1);
     f->more = false;
-    propagate_touch(s, j->flow);
+    propagate_touch(s, flow);
+}
+
+void saga_fail(struct state *s, uint32_t job) {
+    const struct job *j = job_at(s, job);
+    REQUIRE(job_state_is_terminal(j->state));
+    if (job_is_dead_letter(j->state, j->cause)) unwind(s, j->flow);
+}
+
+void saga_failed(struct state *s, uint32_t flow) {
+    const struct flow *f = flow_at(s, flow);
+    if (f->compensate_on != COMPENSATE_FAILURE || MUTANT(failure_not_compensated)) return;
+    if (f->by_state[JOB_FAILED] > 0 || f->by_state[JOB_TIMED_OUT] > 0) unwind(s, flow);
 }
 
 void saga_stop(struct state *s, uint32_t flow) {

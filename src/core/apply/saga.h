@@ -1,10 +1,10 @@
 /* saga.h: undoing what a flow did. Part of apply.
  *
  * A job may name its compensation. It is *entered* when an attempt of the job ends well, before anybody judges the
- * output. When the flow then fails fatally it *unwinds*: every job that is not over is called off, and when all are
- * over the entered compensations run as jobs of the flow, last entered first, one at a time, each once. Everything
- * that decides what comes next is a fact of the flow (`unwinding`, `entered`), so that a crash, a replay or a snapshot
- * between any two records goes on exactly there. */
+ * output. When the flow then fails fatally, or at all if it compensates every failure, it *unwinds*: every job that is
+ * not over is called off, and when all are over the entered compensations run as jobs of the flow, last entered first,
+ * one at a time, each once. Everything that decides what comes next is a fact of the flow (`unwinding`, `entered`), so
+ * that a crash, a replay or a snapshot between any two records goes on exactly there. */
 #ifndef REEVE_SAGA_H
 #define REEVE_SAGA_H
 
@@ -23,6 +23,9 @@ void saga_restore(struct state *s, uint32_t flow);
 void saga_enter(struct state *s, struct job *j);
 /* The job ended by a fatal failure: its flow unwinds, if it has or may get anything to undo. */
 void saga_fail(struct state *s, uint32_t job);
+/* A job of the flow is new among those that failed, or a compensation among those entered: a flow that compensates
+ * every failure unwinds as soon as it has both. */
+void saga_failed(struct state *s, uint32_t flow);
 
 /* Calls all jobs off; when no cascade of the present record is left. */
 void saga_stop(struct state *s, uint32_t flow);

@@ -229,6 +229,9 @@ void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct
         REQUIRE(r->slot_ms > sc->after_ms);
         bool forgets = MUTANT(slot_fired_twice) && sc->fired % 4 == 3;
         if (!forgets) sc->after_ms = r->slot_ms;
+    } else if (r->fire == FIRE_ASKED) {
+        REQUIRE(!schedule_is_running(s, sc));
+        if (MUTANT(asked_takes_slot) && r->slot_ms > sc->after_ms) sc->after_ms = r->slot_ms;
     } else {
         REQUIRE(sc->waiting.count > 0);
         REQUIRE(((struct slot_waiting *)vec_at(&sc->waiting, 0))->slot_ms == r->slot_ms);
@@ -292,6 +295,10 @@ enum err schedule_check_fired(const struct state *s, const struct rec_submitted 
         FITS(r->slot_ms > sc->after_ms, "a slot that was dealt with");
         return ERR_OK;
     }
+    if (r->fire == FIRE_ASKED) {
+        FITS(!schedule_is_running(s, sc), "a run beside a flow that runs");
+        return ERR_OK;
+    }
     FITS(sc->waiting.count > 0, "a slot that does not wait");
     FITS(((struct slot_waiting *)vec_at(&sc->waiting, 0))->slot_ms == r->slot_ms, "another slot than the first");
     return ERR_OK;
@@ -336,7 +343,7 @@ static enum err check_object(const struct state *s, const struct snap_schedule *
     FITS(o->revision <= s->lsn, "a revision of a record to come");
     FITS(o->notes.count <= SCHEDULE_NOTES, "too many notes");
     const struct snap_waiting *waiting = o->waiting.at;
-    for (uint32_t i = 0; i < o->waiting.count; i++) FITS(waiting[i].fire < FIRE_COUNT, "a slot that waits for nothing");
+    for (uint32_t i = 0; i < o->waiting.count; i++) FITS(waiting[i].fire < FIRE_ASKED, "a slot that waits for nothing");
     struct record record = {.kind = REC_SCHEDULE, .version = RECORD_VERSION, .body.as_REC_SCHEDULE = *r};
     return apply_check(s, &record, why); /* its flows are made from it unread */
 }

@@ -47,6 +47,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_SCHEDULE_REMOVE] = decide_schedule_remove,
     [CMD_SCHEDULE_PAUSE] = decide_schedule_pause,
     [CMD_SCHEDULE_BACKFILL] = decide_schedule_backfill,
+    [CMD_SCHEDULE_RUN] = decide_schedule_run,
     [CMD_SCHEDULE_SLOTS] = decide_schedule_slots,
 };
 
@@ -144,7 +145,7 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
 enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so) {
     if (f->unwinding == UNWIND_NONE) return ERR_OK;
     const char *how = f->unwinding == UNWIND_DONE ? "was unwound" : "is being unwound";
-    return refuse(d, ERR_STATE, "the flow failed fatally and %s: %s", how, so);
+    return refuse(d, ERR_STATE, "the flow failed and %s: %s", how, so);
 }
 
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret) {

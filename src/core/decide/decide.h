@@ -79,6 +79,7 @@ enum err decide_projected(struct decision *d, const struct command *cmd);
 enum err decide_schedule(struct decision *d, const struct command *cmd);
 enum err decide_schedule_remove(struct decision *d, const struct command *cmd);
 enum err decide_schedule_pause(struct decision *d, const struct command *cmd);
+enum err decide_schedule_run(struct decision *d, const struct command *cmd);
 enum err decide_schedule_backfill(struct decision *d, const struct command *cmd);
 enum err decide_schedule_slots(struct decision *d, const struct command *cmd);
 void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t schedule);
@@ -107,7 +108,7 @@ enum err decide_flow(struct decision *d, const struct command *cmd, flow_id id, 
 /* The job whose open attempt the message is about. A later incarnation of the worker may still deliver a result. */
 enum err decide_fenced_job(struct decision *d, const struct cmd_attempt *c, bool is_result, uint32_t *ret);
 void decide_has_started(struct decision *d, struct job_ref job, uint32_t attempt);
-/* Refuses when the flow failed fatally and its compensations run, or ran. */
+/* Refuses when the compensations of the flow run, or ran. */
 enum err decide_not_unwound(struct decision *d, const struct flow *f, const char *so);
 enum err decide_settled_job(struct decision *d, const struct command *cmd, struct job_ref ref, uint32_t *ret);
 /* Whether the tenant (0 = a new one) has room for these jobs; for those of a flow that would start again. */

@@ -117,6 +117,12 @@ static enum err check_waits(struct decision *d, const struct options *o) {
 static enum err check_numbers(struct decision *d, const struct options *o) {
     if (o->kind >= JOB_KIND_COUNT) return refuse(d, ERR_INVALID, "there is no such kind of job");
     if (o->on_upstream >= UPSTREAM_COUNT) return refuse(d, ERR_INVALID, "on_upstream is fail, skip or run");
+    if (o->trigger >= TRIGGER_COUNT)
+        return refuse(d, ERR_INVALID, "trigger is all_succeeded, none_failed, one_succeeded or all_done");
+    if (o->on_upstream == UPSTREAM_RUN && o->trigger != TRIGGER_ALL_SUCCEEDED && o->trigger != TRIGGER_ALL_DONE)
+        return refuse(d, ERR_INVALID,
+                      "`on_upstream: run` means `trigger: all_done`; beside `trigger: %s` it is `fail` or `skip`",
+                      trigger_words[o->trigger]);
     if (o->priority > d->limits->priority_max)
         return refuse(d, ERR_LIMIT, "priority is above %lld (priority_max)", (long long)d->limits->priority_max);
     if (o->retries > d->limits->retries_max)
@@ -127,6 +133,8 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
         return refuse(d, ERR_LIMIT, "a quorum above %lld (quorum_max)", (long long)d->limits->quorum_max);
     if (o->gates & GATE_BIT(GATE_SERVICE)) return refuse(d, ERR_INVALID, "there is no such gate");
     if (o->token_rights & ~TOKEN_RIGHTS_ALL) return refuse(d, ERR_INVALID, "there is no such right of a token");
+    if (o->retry_on & ~RETRY_ALL)
+        return refuse(d, ERR_INVALID, "retry_on has bits of lost (1), timeout (2) and exit (4)");
     if (o->fatal_exits.count > 256) return refuse(d, ERR_LIMIT, "more than 256 fatal exit codes");
     return ERR_OK;
 }
@@ -232,6 +240,7 @@ void decide_undo_options(const struct decision *d, const struct options *complet
     ret->not_before_ms = 0;
     ret->deadline_ms = 0;
     ret->on_upstream = UPSTREAM_FAIL;
+    ret->trigger = TRIGGER_ALL_SUCCEEDED;
     ret->affinity = false;
     ret->max_parallel = ret->allow_count = ret->allow_percent = 0; /* of a foreach job there is one compensation */
     ret->fail_fast = false;
@@ -262,10 +271,12 @@ void decide_runner_options(const struct options *complete, struct options *ret) 
     ret->approval_role = slice_of(NULL, 0);
     ret->retries = 0;
     ret->on_upstream = UPSTREAM_FAIL;
+    ret->trigger = TRIGGER_ALL_SUCCEEDED;
     ret->affinity = false;
     ret->delay_ms = ret->not_before_ms = ret->deadline_ms = 0;
     ret->start_within_ms = ret->run_timeout_ms = 0;
     ret->fatal_exits = (struct tlv_u32s){0};
+    ret->retry_on = 0;
 }
 
 /* ---- workers ---- */

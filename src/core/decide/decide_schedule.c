@@ -94,6 +94,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     enum err e = decide_name(d, cmd->tenant, "a tenant");
     if (e == ERR_OK) e = decide_name(d, c->name, "a schedule");
     if (e == ERR_OK && c->flow_name.len) e = decide_name(d, c->flow_name, "a flow");
+    if (e == ERR_OK && c->zone.len) e = decide_name(d, c->zone, "a time zone");
     if (e == ERR_OK) e = check_settings(d, c);
     if (e == ERR_OK) e = decide_tenant_room(d, cmd->tenant);
     if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &rec.labels);
@@ -103,6 +104,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_LIMIT, "there are %u schedules already (schedules_max)", d->state->schedules.count);
     rec.head = (struct rec_head){.principal = cmd->principal, .tenant = cmd->tenant};
     rec.expression = c->expression;
+    rec.zone = c->zone;
     rec.catch_up = (uint8_t)c->catch_up;
     rec.overlap = (uint8_t)c->overlap;
     rec.paused = c->paused;
@@ -110,6 +112,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     rec.end_ms = c->end_ms;
     rec.after_ms = start_after(d, c, present);
     rec.flow_name = c->flow_name;
+    rec.compensate_on = (uint8_t)c->compensate_on;
     decide_record(d, REC_SCHEDULE, cmd)->body.as_REC_SCHEDULE = rec;
     return ERR_OK;
 }
@@ -184,28 +187,55 @@ enum err decide_schedule_slots(struct decision *d, const struct command *cmd) {
 
 /* ---- firing ---- */
 
-static void fire(struct decision *d, const struct schedule *sc, int64_t slot_ms, enum fire how) {
+/* `asked`: by whom, and on whose behalf the flow then runs; NULL = its time has come. */
+static void fire(struct decision *d, const struct schedule *sc, const struct command *asked, int64_t slot_ms,
+                 enum fire how) {
     REQUIRE((unsigned)how < FIRE_COUNT);
     struct rec_schedule template;
     enum err e = tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, d->arena, &template, NULL);
     ENSURE(e == ERR_OK);
     struct rec_submitted *rec = &decide_record(d, REC_SUBMITTED, NULL)->body.as_REC_SUBMITTED;
-    rec->head.principal = template.head.principal;
+    rec->head.principal = asked ? asked->principal : template.head.principal;
     rec->head.tenant = template.head.tenant;
     rec->flow = d->state->flow_last + 1;
     rec->name = template.flow_name;
     rec->labels = template.labels;
     rec->profiles = template.profiles;
     rec->jobs = template.jobs;
+    rec->compensate_on = template.compensate_on;
     rec->schedule = template.name;
     rec->slot_ms = slot_ms;
     rec->fire = (uint8_t)how;
+    if (!MUTANT(zone_forgotten)) rec->zone = template.zone;
 }
 
 static bool has_room(const struct decision *d, const struct schedule *sc) {
     if (schedule_refusal(d->state, d->limits, sc) != NULL) return false;
     return d->in->journal_free_bytes == UINT64_MAX ||
            d->state->reserved_bytes + sc->reserve_bytes <= d->in->journal_free_bytes;
+}
+
+/* Beside the slots: what was dealt with stays so, and what waits goes on waiting. */
+enum err decide_schedule_run(struct decision *d, const struct command *cmd) {
+    const struct cmd_schedule_name *c = &cmd->as.schedule_name;
+    uint32_t index = 0;
+    char text[FLOW_TEXT_BYTES] = "";
+    enum err e = find(d, cmd, c->name, &index);
+    if (e != ERR_OK) return e;
+    const struct schedule *sc = schedule_at(d->state, index);
+    if (c->slot_count != 1 || c->slots[0] <= 0) return refuse(d, ERR_INVALID, "a run is for one slot");
+    if (c->slots[0] > d->in->wall.ms)
+        return refuse(d, ERR_INVALID, "the slot is still to come: a run is for now or for a time in the past");
+    if (sc->flow) flow_text(d->state->shard, (flow_id){sc->flow}, text);
+    if (schedule_is_running(d->state, sc))
+        return refuse(d, ERR_CONFLICT, "its flow %s is still running: wait for its end, or cancel it", text);
+    const char *limit = schedule_refusal(d->state, d->limits, sc);
+    if (limit != NULL) return refuse(d, ERR_LIMIT, "there is no room for its flow (%s)", limit);
+    if (!has_room(d, sc)) return refuse(d, ERR_NO_SPACE, "the disk has no room for its flow");
+    d->reply->flow.v = d->state->flow_last + 1;
+    d->reply->job_count = sc->job_count;
+    fire(d, sc, cmd, c->slots[0], FIRE_ASKED);
+    return ERR_OK;
 }
 
 static void record_slot(struct decision *d, const struct schedule *sc, enum slot_end what, int64_t first, int64_t last,
@@ -255,7 +285,7 @@ static void offer(struct decision *d, struct state *indices, uint32_t schedule, 
     REQUIRE(slot_ms <= d->in->wall.ms);
     if (!schedule_is_running(d->state, sc) || MUTANT(overlap_ignored)) {
         if (has_room(d, sc))
-            fire(d, sc, slot_ms, FIRE_SLOT);
+            fire(d, sc, NULL, slot_ms, FIRE_SLOT);
         else
             try_later(d, indices, schedule);
         return;
@@ -359,7 +389,7 @@ void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t s
     if (sc->waiting.count && !schedule_is_running(s, sc)) {
         const struct slot_waiting *next = vec_at(&sc->waiting, 0);
         if (has_room(d, sc))
-            fire(d, sc, next->slot_ms, (enum fire)next->fire);
+            fire(d, sc, NULL, next->slot_ms, (enum fire)next->fire);
         else
             try_later(d, indices, schedule);
         return;

@@ -490,6 +490,7 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_INVALID, "an idempotency key needs a hash of the body");
     if (c->key_ms < 0 || c->key_ms > d->limits->delay_ms_max)
         return refuse(d, ERR_INVALID, "the key's time is out of range");
+    if (c->compensate_on >= COMPENSATE_COUNT) return refuse(d, ERR_INVALID, "compensate_on is fatal or failure");
     if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
     e = check_source(d, &c->source);
     if (e != ERR_OK) return e;
@@ -565,6 +566,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->profiles = profiles;
     rec->jobs = jobs;
     rec->constraints = constraints;
+    rec->compensate_on = (uint8_t)c->compensate_on;
     rec->source = c->source;
     d->reply->flow.v = rec->flow;
     return ERR_OK;

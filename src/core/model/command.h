@@ -39,6 +39,7 @@ enum command_kind {
     CMD_SCHEDULE_REMOVE,
     CMD_SCHEDULE_PAUSE,
     CMD_SCHEDULE_BACKFILL,
+    CMD_SCHEDULE_RUN,
     CMD_SCHEDULE_SLOTS,
     CMD_PROJECTED, /* the history is durable up to an LSN; kept in memory only, told again after a restart */
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
@@ -85,6 +86,7 @@ struct cmd_submit {
     struct slice key_hash; /* 32 bytes, needed with a key */
     int64_t key_ms;        /* 0 = the standard time */
     struct slice trace;
+    enum compensate_on compensate_on;
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs;
@@ -278,20 +280,22 @@ struct cmd_service {
 struct cmd_schedule {
     struct slice name;
     struct slice expression; /* checked by the caller; the core does not read it */
+    struct slice zone;       /* of it, by its name; its flows carry it. Empty = UTC */
     enum catch_up catch_up;
     enum overlap overlap;
     bool paused;
     int64_t start_ms, end_ms; /* wall; 0 = none */
     struct slice flow_name;
+    enum compensate_on compensate_on;
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs; /* without parents in other flows and without absolute times */
 };
 
-struct cmd_schedule_name { /* remove, pause, backfill */
+struct cmd_schedule_name { /* remove, pause, backfill, run */
     struct slice name;
     bool on;                /* pause */
-    const int64_t *slots;   /* backfill: slots of the past, ascending */
+    const int64_t *slots;   /* backfill: slots of the past, ascending; run: the one that it is for */
     uint32_t slot_count;
 };
 

@@ -76,6 +76,7 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(19, TLV_U32, snap_flow, job_count),
     TLV_FIELD(20, TLV_ENUM, snap_flow, unwinding, .max = UNWIND_COUNT, .names = unwinding_words),
     TLV_FIELD(21, TLV_U32S, snap_flow, entered),
+    TLV_FIELD(22, TLV_ENUM, snap_flow, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
 };
 static const struct tlv_field profile_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_profile, options, .max = MESSAGE_MAX),

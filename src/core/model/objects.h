@@ -89,6 +89,7 @@ struct snap_flow {
     uint32_t job_count;
     uint8_t unwinding;
     struct tlv_u32s entered;
+    uint8_t compensate_on;
 };
 struct snap_profile {
     struct slice options;

@@ -74,6 +74,10 @@ extern const struct tlv_desc name_item_desc, label_desc, resource_desc, demand_d
 /* Its jobs run once per item: a foreach job. */
 static inline bool options_expand(const struct options *o) { return o->gates & GATE_BIT(GATE_EXPANSION); }
 
+static inline enum trigger options_trigger(const struct options *o) {
+    return o->on_upstream == UPSTREAM_RUN ? TRIGGER_ALL_DONE : (enum trigger)o->trigger;
+}
+
 /* Whether apply can work with options that come from a file; decide asks for far more. */
 bool options_fit(const struct options *o);
 bool worker_info_fits(const struct worker_info *w);

@@ -57,7 +57,7 @@ static const struct tlv_field job_fields[] = {
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
 
-static const char *const fire_words[FIRE_COUNT] = {"slot", "waited", "backfill"};
+static const char *const fire_words[FIRE_COUNT] = {"slot", "waited", "backfill", "asked"};
 static const struct tlv_field submitted_fields[] = {
     HEAD(rec_submitted),
     TLV_FIELD(4, TLV_U64, rec_submitted, flow),
@@ -73,6 +73,8 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(61, TLV_I64, rec_submitted, slot_ms),
     TLV_FIELD(62, TLV_ENUM, rec_submitted, fire, .max = FIRE_COUNT, .names = fire_words),
     TLV_FIELD(63, TLV_BYTES, rec_submitted, constraints, .max = BODY_MAX_BYTES),
+    TLV_FIELD(64, TLV_TEXT, rec_submitted, zone, .max = NAME_MAX_BYTES),
+    TLV_FIELD(65, TLV_ENUM, rec_submitted, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     SOURCE_FIELDS(rec_submitted),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
@@ -351,6 +353,8 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(13, TLV_LIST, rec_schedule, labels, .max = 64, .sub = &label_desc),
     TLV_FIELD(14, TLV_LIST, rec_schedule, profiles, .max = 10000, .sub = &options_desc),
     TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
+    TLV_FIELD(16, TLV_TEXT, rec_schedule, zone, .max = NAME_MAX_BYTES),
+    TLV_FIELD(17, TLV_ENUM, rec_schedule, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 

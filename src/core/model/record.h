@@ -149,6 +149,8 @@ struct rec_submitted {
     int64_t slot_ms;          /* for this slot of it */
     uint8_t fire;             /* enum fire: where the slot came from */
     struct slice constraints; /* that these jobs have from the one that submitted them */
+    struct slice zone;        /* of the schedule, for people and templates; empty = UTC */
+    uint8_t compensate_on;    /* enum compensate_on */
     struct flow_source source;
     struct slice raw;
 };
@@ -487,6 +489,8 @@ struct rec_schedule {
     struct tlv_list labels;   /* of label */
     struct tlv_list profiles; /* of options */
     struct tlv_list jobs;     /* of rec_job, without parents in other flows */
+    struct slice zone;       /* of the expression; empty = UTC */
+    uint8_t compensate_on;    /* of its flows */
     struct slice raw;
 };
 
@@ -553,7 +557,7 @@ struct rec_memo_dropped { /* its time is over, or it made room; one that a verdi
     struct slice key;
 };
 
-enum fire { FIRE_SLOT, FIRE_WAITED, FIRE_BACKFILL, FIRE_COUNT };
+enum fire { FIRE_SLOT, FIRE_WAITED, FIRE_BACKFILL, FIRE_ASKED /* a person did: beside the slots */, FIRE_COUNT };
 
 /* What a service is meant to do. A deployment makes it running. */
 enum service_desired { SERVICE_RUNNING, SERVICE_STOPPED, SERVICE_REMOVED, SERVICE_DESIRED_COUNT };

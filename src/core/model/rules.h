@@ -11,8 +11,9 @@
  *
  *   1  the first
  *   2  the attempts of a job are remembered (attempt_notes.h)
- *   3  what happens is counted (tally.h) */
-#define RULES_VERSION 3u
+ *   3  what happens is counted (tally.h)
+ *   4  jobs have triggers and say what is tried again; a flow says what is compensated */
+#define RULES_VERSION 4u
 #define NOTE_RULES 2u
 #define TALLY_RULES 3u
 

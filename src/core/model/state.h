@@ -25,6 +25,7 @@
 #include "pool.h"
 #include "record.h"
 #include "rules.h"
+#include "slot_note.h"
 #include "store_state.h"
 #include "tally.h"
 #include "vec.h"
@@ -202,6 +203,8 @@ struct flow {
         struct flow_graph *own_graph;   /* for flow_graph_own alone */
     };
     uint8_t unwinding;   /* enum unwinding */
+    uint8_t compensate_on; /* enum compensate_on */
+    uint32_t upstream_failed; /* index: of the failed jobs those that failed because of another, in what was padding */
     wall_time created, finished;
     const uint8_t *head; /* u32 length, then flow_head bytes, in the arena */
     struct arena arena;  /* everything that lives as long as the flow */
@@ -382,14 +385,6 @@ struct service {
     uint32_t flow_count;  /* index: versions that are not forgotten */
 };
 
-struct slot_note { /* what became of a slot, or of a run of them */
-    int64_t first_ms, slot_ms;
-    uint64_t count;
-    uint64_t flow;      /* FIRED */
-    uint8_t what;       /* enum slot_end */
-    uint8_t flow_state; /* FIRED: RUNNING until the flow ended the first time */
-};
-
 struct slot_waiting {
     int64_t slot_ms;
     uint8_t fire; /* FIRE_WAITED or FIRE_BACKFILL */
@@ -512,6 +507,7 @@ struct flow_head {
     struct tlv_list labels;
     struct slice schedule; /* that made it; empty = a submit did */
     int64_t slot_ms;
+    struct slice zone; /* of the slot; empty = UTC */
     struct flow_source source;
 };
 extern const struct tlv_desc flow_head_desc;

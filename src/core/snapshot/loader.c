@@ -200,6 +200,7 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     f->created.ms = o->created_ms;
     f->finished.ms = o->finished_ms;
     f->unwinding = o->unwinding;
+    f->compensate_on = o->compensate_on;
     for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&flow_graph_own(f)->work, o->work.at[i]);
     for (uint32_t i = 0; i < o->entered.count; i++) u32vec_push(&flow_graph_own(f)->entered, o->entered.at[i]);
     const struct snap_foreign *foreign = o->foreign.at;
@@ -321,6 +322,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, struct job_
     uint32_t index = flow_place_job(s, l->flow, profiles.own, o->text);
     struct job *j = job_at(s, index);
     for (uint32_t i = 0; i < rec.parents.count; i++) FITS(rec.parents.at[i] < j->ordinal, "a parent after its child");
+    FITS(o->root <= j->ordinal, "a job dragged down by one that comes after it");
     flow_link_parents(s, l->flow, j, &rec.parents);
     e = load_memo(l, index, &rec, o, why); /* while it is in no state that asks for anything */
     if (e != ERR_OK) return e;
@@ -331,7 +333,7 @@ static enum err load_job(struct loader *l, const struct snap_job *o, struct job_
     if (e == ERR_OK) e = load_runner(l, j, &rec, profiles.runner, why);
     if (e != ERR_OK) return e;
     /* ready jobs queue by the time they became ready and active ones need their run: both enter later */
-    if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter(s, index);
+    if (j->state != JOB_READY && !job_state_is_active(j->state)) job_enter_loaded(s, index);
     if (o->flags & JOBF_DEAD) {
         FITS(job_state_is_terminal(j->state), "a dead letter that lives");
         dead_push(s, index);

@@ -146,7 +146,8 @@ static void put_flow(struct snapshot_writer *w, const struct flow *f) {
                           .seen = {seen, f->graph->seen.count},
                           .job_count = f->jobs.count,
                           .unwinding = f->unwinding,
-                          .entered = {f->graph->entered.at, f->graph->entered.count}};
+                          .entered = {f->graph->entered.at, f->graph->entered.count},
+                          .compensate_on = f->compensate_on};
     put(w, OBJ_FLOW, &o);
 }
 

@@ -50,13 +50,16 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .settling = f->is_working,
                               .of_service = f->of_service,
                               .unwinding = f->unwinding,
+                              .compensate_on = f->compensate_on,
                               .undo_count = f->graph->entered.count,
                               .job_count = f->jobs.count,
                               .by_state = f->by_state,
+                              .upstream_failed = f->upstream_failed,
                               .created = f->created,
                               .finished = f->finished,
                               .schedule = head.schedule,
                               .slot = {head.slot_ms},
+                              .zone = head.zone,
                               .source = head.source};
     return true;
 }
@@ -120,6 +123,7 @@ static void fill_job(const struct state *s, const struct job *j, struct job_view
                              .root = j->root,
                              .dead_letter = (j->flags & JOBF_DEAD) != 0,
                              .has_undo = rec.undo_profile != 0,
+                             .has_items = options_expand(job_options(s, j)),
                              .undo_body = rec.undo_body,
                              .undoes = rec.undoes ? rec.undoes - 1 : NO_ORDINAL,
                              .item = NO_ORDINAL};
@@ -161,6 +165,17 @@ bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret) {
     uint32_t job = job_find(s, ref);
     if (job == 0) return bare_child(s, ref, ret);
     fill_job(s, job_at(s, job), ret);
+    return true;
+}
+
+bool view_job_state(const struct state *s, struct job_ref ref, enum job_state *ret_state, enum job_cause *ret_cause) {
+    uint32_t flow = flow_find(s, ref.flow), job = flow ? job_find(s, ref) : 0;
+    const struct expansion *x = flow && job == 0 ? expand_find(s, flow_at(s, flow), ref.ordinal) : NULL;
+    if (job == 0 && x == NULL) return false;
+    *ret_state = job ? (enum job_state)job_at(s, job)->state : expand_bare_state(x, ref.ordinal);
+    *ret_cause = job                           ? (enum job_cause)job_at(s, job)->cause
+                 : *ret_state == JOB_CANCELLED ? expand_child_cause(x)
+                                               : CAUSE_NONE;
     return true;
 }
 
@@ -270,6 +285,11 @@ bool view_worker(const struct state *s, const struct live *l, uint32_t number, s
     if (index == 0) return false;
     fill_worker(s, l, index, ret);
     return true;
+}
+
+bool view_pool_is_paused(const struct state *s, struct slice name) {
+    uint32_t index = pool_find(s, name);
+    return index != 0 && pool_entry(s, index)->paused;
 }
 
 bool view_has_topic(const struct state *s, struct slice name) {

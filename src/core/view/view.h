@@ -17,12 +17,15 @@ struct flow_view {
     bool settling;   /* a long consequence is not yet through */
     bool of_service; /* made by the engine for one version of a service */
     enum unwinding unwinding;
+    enum compensate_on compensate_on;
     uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */
+    uint32_t upstream_failed; /* of the failed ones: failed only because of another */
     wall_time created, finished;
     struct slice schedule; /* that made it; empty = a submit did */
     wall_time slot;
+    struct slice zone; /* of the slot; empty = UTC */
     struct flow_source source;
 };
 
@@ -47,6 +50,7 @@ struct job_view {
     uint32_t root;        /* ordinal of the job that dragged it down, or UINT32_MAX */
     bool dead_letter;
     bool has_undo;          /* it has a compensation */
+    bool has_items;         /* it has `foreach`, or is the item of one */
     struct slice cache_key; /* empty = it is not memoised */
     struct job_ref from;    /* whose result it was given; flow 0 = it has its own, or none yet */
     uint32_t undoes;        /* ordinal of the job it is the compensation of, or UINT32_MAX */
@@ -97,6 +101,8 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
 bool view_has_services(const struct state *s);
 bool view_is_of_service(const struct state *s, flow_id id);                     /* a version of one; cheap */
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
+/* Of what `view_job` tells the two by which most jobs are passed over; much cheaper. */
+bool view_job_state(const struct state *s, struct job_ref ref, enum job_state *ret_state, enum job_cause *ret_cause);
 bool view_calls(const struct state *s, struct job_ref ref); /* an external job that has attempts; cheap */
 bool view_job_by_name(const struct state *s, flow_id flow, struct slice name, struct job_view *ret);
 /* The files that a job left, or that a kept result has: of rec_artifact, the list in `arena`. */
@@ -108,6 +114,7 @@ uint32_t view_parents(const struct state *s, struct job_ref ref, uint32_t *ret, 
 bool view_question(const struct state *s, question_id id, struct question_view *ret);
 bool view_worker(const struct state *s, const struct live *l, uint32_t number, struct worker_view *ret);
 uint32_t view_worker_by_id(const struct state *s, struct slice id); /* its number, 0 = not known */
+bool view_pool_is_paused(const struct state *s, struct slice name);
 bool view_has_topic(const struct state *s, struct slice name);      /* it was mapped to pools */
 /* What an EFFECT_ASSIGN must carry; false when the attempt is no longer open (the effect is then dropped). */
 bool view_attempt(const struct state *s, const struct attempt_effect *a, struct job_view *ret);
@@ -312,6 +319,23 @@ struct why_job {
 };
 bool view_why(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
               struct why_job *ret);
+
+/* BLOCK_CAPABILITY: of the workers that are there for the job, the one that lacks the fewest things it requires. */
+enum lack_kind { LACK_CAPABILITY, LACK_LABEL, LACK_CPU, LACK_MEMORY, LACK_GPUS, LACK_RESOURCE };
+struct lack {
+    enum lack_kind kind;
+    struct slice name, value; /* value: of a label */
+    uint64_t wanted, offered; /* of an amount; cpu in thousandths */
+};
+#define LACKS_MAX 4u
+struct nearest_view {
+    uint32_t worker; /* its number */
+    uint32_t count;  /* of all; `lacks` has the first LACKS_MAX */
+    struct lack lacks[LACKS_MAX];
+};
+bool view_nearest(const struct state *s, const struct live *l, const struct limits *limits, struct job_ref ref,
+                  struct nearest_view *ret);
+
 /* What the worker says that the job's open attempt waits for, such as room on the server's disk; empty = nothing. */
 struct slice view_words(const struct state *s, const struct live *l, struct job_ref ref);
 /* How many ready jobs each reason holds back. The first job of a class speaks for all that queue in it; of very many

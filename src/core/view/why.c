@@ -123,7 +123,7 @@ static enum block ready_block(const struct state *s, const struct live *l, const
 
 static void why_ready(const struct state *s, const struct live *l, const struct limits *limits, const struct job *j,
                       struct why_job *ret) {
-                          REQUIRE(j->state == JOB_READY);
+    REQUIRE(j->state == JOB_READY);
     const struct options *o = job_options(s, j);
     ret->block = ready_block(s, l, limits, j, ret);
     if (ret->block == BLOCK_RATE_LIMIT) return;

@@ -40,6 +40,7 @@ struct web {
     bool busy;         /* it is with the server */
     bool streaming;    /* the head of its answer is out, and the body on its way */
     bool ending;       /* nothing more is read; the connection ends when it is safe to end it */
+    bool marks;        /* of a log: not its bytes, but a line for each piece of it */
     bool ranged;       /* a part was asked for: range_most bytes of it; 0 = to the end */
     uint64_t range_most;
     uint64_t upload;                /* its body is a blob, and goes there as it comes; 0 = it is not */

@@ -217,6 +217,7 @@ static bool decode_head(struct server *s, struct session *n, const struct api_ro
     if (last != NULL && last->len > 0) ((struct wire_follow *)message)->since = *last;
     if (r->verb == HTTP_VERB_HEAD && route->op == WIRE_LOGS)
         ((struct wire_logs *)message)->follow = false; /* nobody would read it */
+    w->marks = route->op == WIRE_LOGS && ((const struct wire_logs *)message)->marks;
     w->ranged =
         (route->op == WIRE_LOGS || route->op == WIRE_BLOB_GET) && web_range_take(r, route->op, message, &w->range_most);
     return true;

@@ -126,8 +126,14 @@ void web_refuse(struct server *s, struct session *n, uint32_t request, enum err 
 
 /* ---- streams ---- */
 
-static struct slice piece_of(const struct tlv_list *pieces, uint32_t i) {
-    return ((const struct wire_log_piece *)pieces->at)[i].data;
+/* What is sent of a piece: its bytes, or a line that tells of them. */
+static struct slice piece_of(struct server *s, const struct web *w, const struct wire_log_piece *p) {
+    if (!w->marks) return p->data;
+    struct buf *line = &webs_of(s)->json;
+    buf_clear(line);
+    buf_printf(line, "{\"offset\":%llu,\"bytes\":%zu,\"stream\":\"%s\",\"time_ms\":%lld}\n",
+               (unsigned long long)p->offset, p->data.len, wire_stream_words[p->stream], (long long)p->time_ms);
+    return buf_slice(line);
 }
 
 /* False: the part that was asked for is not there, and that was said. */
@@ -135,7 +141,9 @@ static bool put_stream_head(struct server *s, struct session *n, bool is_log, ui
     const struct web *w = web_of(n);
     char range[64];
     struct http_head h = {.status = 200,
-                          .type = is_log ? "text/plain; charset=utf-8" : "application/octet-stream",
+                          .type = w->marks ? "application/x-ndjson"
+                                  : is_log ? "text/plain; charset=utf-8"
+                                           : "application/octet-stream",
                           .length = w->in.request.minor == 0 ? HTTP_UNTIL_CLOSE : HTTP_CHUNKED};
     if (w->ranged && !web_range_text(from, w->range_most, total, range)) {
         struct json j = web_json(s);
@@ -174,9 +182,9 @@ static void send_piece(struct server *s, struct session *n, enum wire_op op, con
     bool silent = r->verb == HTTP_VERB_HEAD;
     for (uint32_t i = 0; !silent && i < log.pieces.count; i++)
         if (r->minor == 0)
-            buf_put_slice(&webs_of(s)->out, piece_of(&log.pieces, i));
+            buf_put_slice(&webs_of(s)->out, piece_of(s, w, &first[i]));
         else
-            http_chunk_put(&webs_of(s)->out, piece_of(&log.pieces, i));
+            http_chunk_put(&webs_of(s)->out, piece_of(s, w, &first[i]));
     if (last && !silent && r->minor != 0) http_chunk_last(&webs_of(s)->out);
     session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     if (r->minor == 0 && last) w->in.request.keep_alive = false; /* its end is the end of the connection */

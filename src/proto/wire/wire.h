@@ -60,6 +60,8 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_LOG_DATA,         43,  wire_log_data,        "log_data",        SERVER, 0,                SECOND, "a piece of it") \
     X(WIRE_STATS,            44,  wire_empty,           "stats",           CLIENT, WIRE_NUMBERS,     SECOND, "how is the server") \
     X(WIRE_NUMBERS,          45,  wire_stats,           "numbers",         SERVER, 0,                SECOND, "its counters") \
+    X(WIRE_STATS_PAST,       46,  wire_stats_past,      "stats_past",      CLIENT, WIRE_NUMBERS_PAST, SECOND, "how was the server during the last day") \
+    X(WIRE_NUMBERS_PAST,     47,  wire_numbers_past,    "numbers_past",    SERVER, 0,                SECOND, "its counters, minute by minute") \
     X(WIRE_BLOB_BEGIN,       64,  wire_blob_begin,      "blob_begin",      ANY,    WIRE_BLOB_STATE,  SECOND, "a blob is to be stored") \
     X(WIRE_BLOB_PART,        65,  wire_blob_part,       "blob_part",       ANY,    WIRE_BLOB_STATE,  SECOND, "its next bytes") \
     X(WIRE_BLOB_END,         66,  wire_blob_end,        "blob_end",        ANY,    WIRE_BLOB_STATE,  SECOND, "that was all, and its hash must be this") \
@@ -81,6 +83,7 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_TOKEN_LIST,       100, wire_token_list,      "token_list",      SERVER, 0,                SECOND, "all but the tokens themselves") \
     X(WIRE_SCHEDULE_SET,     101, wire_schedule_set,    "schedule_set",    CLIENT, WIRE_ACCEPTED,    FIRST,  "a flow that is submitted again and again") \
     X(WIRE_SCHEDULE_CHANGE,  102, wire_schedule_change, "schedule_change", CLIENT, WIRE_ACCEPTED,    FIRST,  "removes, pauses, resumes or backfills one") \
+    X(WIRE_SCHEDULE_RUN,     143, wire_schedule_run,    "schedule_run",    CLIENT, WIRE_SUBMITTED,   FIRST,  "one runs now") \
     X(WIRE_SCHEDULE_LS,      103, wire_schedule_ls,          "schedule_ls",     CLIENT, WIRE_SCHEDULE_LIST, SECOND, "which schedules are there") \
     X(WIRE_SCHEDULE_LIST,    104, wire_schedule_list,   "schedule_list",   SERVER, 0,                SECOND, "a page of them") \
     X(WIRE_SERVICE_SET,      105, wire_service_set,     "service_set",     CLIENT, WIRE_ACCEPTED,    FIRST,  "what a service is to do") \

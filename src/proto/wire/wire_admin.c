@@ -65,21 +65,43 @@ static const struct tlv_field schedule_change_fields[] = {
     TLV_FIELD(2, TLV_ENUM, wire_schedule_change, op, .max = WIRE_SCHEDULE_OP_COUNT, .names = schedule_op_words),
     TLV_FIELD(3, TLV_I64, wire_schedule_change, since_ms),
     TLV_FIELD(4, TLV_I64, wire_schedule_change, until_ms),
+    TLV_FIELD(5, TLV_TEXT, wire_schedule_change, since, .max = WIRE_NAME_MAX),
+    TLV_FIELD(6, TLV_TEXT, wire_schedule_change, until, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_schedule_change_desc = TLV_DESC("schedule_change", wire_schedule_change, schedule_change_fields);
+
+static const struct tlv_field schedule_run_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_schedule_run, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_schedule_run, slot, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_schedule_run_desc = TLV_DESC("schedule_run", wire_schedule_run, schedule_run_fields);
 
 static const struct tlv_field schedule_ls_fields[] = {
     TLV_FIELD(1, TLV_BYTES, wire_schedule_ls, cursor, .max = WIRE_TEXT_MAX),
     TLV_FIELD(2, TLV_U32, wire_schedule_ls, most),
     TLV_FIELD(3, TLV_TEXT, wire_schedule_ls, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(4, TLV_U32, wire_schedule_ls, ahead),
+    TLV_FIELD(5, TLV_BOOL, wire_schedule_ls, details),
+    TLV_FIELD(6, TLV_TEXT, wire_schedule_ls, since, .max = WIRE_NAME_MAX),
+    TLV_FIELD(7, TLV_TEXT, wire_schedule_ls, until, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_schedule_ls_desc = TLV_DESC("schedule_ls", wire_schedule_ls, schedule_ls_fields);
 
 static const struct tlv_field moment_fields[] = {
     TLV_FIELD(1, TLV_I64, wire_moment, ms),
+    TLV_FIELD(2, TLV_TEXT, wire_moment, text, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_moment_desc = TLV_DESC("moment", wire_moment, moment_fields);
+
+static const struct tlv_field slot_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_slot, what, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_I64, wire_slot, slot_ms),
+    TLV_FIELD(3, TLV_TEXT, wire_slot, slot, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_U64, wire_slot, count),
+    TLV_FIELD(5, TLV_TEXT, wire_slot, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(6, TLV_TEXT, wire_slot, state, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_slot_desc = TLV_DESC("slot", wire_slot, slot_fields);
 
 static const struct tlv_field schedule_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_schedule_view, name, .max = WIRE_NAME_MAX),
@@ -98,6 +120,11 @@ static const struct tlv_field schedule_view_fields[] = {
     TLV_FIELD(14, TLV_U64, wire_schedule_view, skipped),
     TLV_FIELD(15, TLV_U32, wire_schedule_view, waiting),
     TLV_FIELD(16, TLV_LIST, wire_schedule_view, ahead, .max = WIRE_AHEAD_MAX, .sub = &wire_moment_desc),
+    TLV_FIELD(17, TLV_TEXT, wire_schedule_view, zone, .max = WIRE_NAME_MAX),
+    TLV_FIELD(18, TLV_TEXT, wire_schedule_view, principal, .max = WIRE_NAME_MAX),
+    TLV_FIELD(19, TLV_TEXT, wire_schedule_view, next, .max = WIRE_NAME_MAX),
+    TLV_FIELD(20, TLV_LIST, wire_schedule_view, slots, .max = 64, .sub = &wire_slot_desc),
+    TLV_FIELD(21, TLV_LIST, wire_schedule_view, between, .max = WIRE_COUNT_MAX, .sub = &wire_moment_desc),
 };
 const struct tlv_desc wire_schedule_view_desc = TLV_DESC("schedule_view", wire_schedule_view, schedule_view_fields);
 

@@ -64,6 +64,12 @@ struct wire_schedule_change {
     struct slice name;
     uint8_t op;               /* enum wire_schedule_op */
     int64_t since_ms, until_ms; /* backfill: slots from, and before */
+    struct slice since, until;  /* or as text: 2026-11-01 or 2026-11-01T02:30, in the schedule's zone */
+};
+
+struct wire_schedule_run {
+    struct slice name;
+    struct slice slot; /* as `since`; empty = now */
 };
 
 struct wire_schedule_ls {
@@ -71,10 +77,21 @@ struct wire_schedule_ls {
     uint32_t most;
     struct slice name; /* only this one */
     uint32_t ahead;    /* how many slots to come are told of each */
+    bool details;      /* with what became of the last slots */
+    struct slice since, until; /* with the slots from, and before, as for a backfill */
 };
 
 struct wire_moment {
-    int64_t ms; /* wall */
+    int64_t ms;        /* wall */
+    struct slice text; /* as the zone of the schedule writes it: 2026-03-29T02:30:00+01:00 */
+};
+
+struct wire_slot { /* what became of one, or of several that were missed together */
+    struct slice what; /* fired, missed, overlap, full, queued, replaces, paused */
+    int64_t slot_ms;
+    struct slice slot; /* as text */
+    uint64_t count;
+    struct slice flow, state; /* fired */
 };
 
 struct wire_schedule_view {
@@ -88,6 +105,11 @@ struct wire_schedule_view {
     uint64_t fired, missed, skipped;
     uint32_t waiting;        /* slots that wait for an earlier flow */
     struct tlv_list ahead;   /* of wire_moment */
+    struct slice zone;       /* empty = UTC */
+    struct slice principal;  /* on whose behalf its flows run */
+    struct slice next;       /* next_ms as text */
+    struct tlv_list slots;   /* of wire_slot: the last ones, the newest first; with details */
+    struct tlv_list between; /* of wire_moment: with since and until */
 };
 
 struct wire_schedule_list {
@@ -198,8 +220,8 @@ struct wire_drain {
 
 extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_token_view_desc, wire_token_list_desc,
     wire_login_link_desc,
-    wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_ls_desc, wire_moment_desc,
-    wire_schedule_view_desc, wire_schedule_list_desc,
+    wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_run_desc, wire_schedule_ls_desc, wire_moment_desc,
+    wire_slot_desc, wire_schedule_view_desc, wire_schedule_list_desc,
     wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,
     wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_limit_view_desc, wire_limit_list_desc,
     wire_drain_desc;

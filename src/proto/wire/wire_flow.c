@@ -81,6 +81,7 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(7, TLV_BYTES, wire_flow, spec, .form = TLV_FORM_JSON),
     TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(9, TLV_BOOL, wire_flow, check),
+    TLV_FIELD(10, TLV_ENUM, wire_flow, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     TLV_FIELD(20, TLV_MSG, wire_flow, source, .sub = &wire_source_desc),
     TLV_FIELD(21, TLV_TEXT, wire_flow, source_name, .max = WIRE_NAME_MAX),
 };

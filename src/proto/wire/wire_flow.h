@@ -71,6 +71,7 @@ struct wire_flow {
     struct slice spec;   /* or, in place of `part`: a flow file in JSON */
     struct slice params; /* of the flow file: a JSON object; with `part`, which has them in it, to be shown */
     bool check;          /* judge it like a submit, and do nothing */
+    uint8_t compensate_on; /* enum compensate_on */
     struct wire_source source; /* to be kept with the flow */
     struct slice source_name;  /* of that file; with `spec` and no `source`, the spec is kept under it */
 };

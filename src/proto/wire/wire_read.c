@@ -23,6 +23,12 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(13, TLV_LIST, wire_flow_view, states, .max = 64, .sub = &wire_amount_desc),
     TLV_FIELD(14, TLV_LIST, wire_flow_view, labels, .max = 64, .sub = &wire_pair_desc),
     TLV_FIELD(15, TLV_BOOL, wire_flow_view, archived),
+    TLV_FIELD(16, TLV_TEXT, wire_flow_view, schedule, .max = WIRE_NAME_MAX),
+    TLV_FIELD(17, TLV_I64, wire_flow_view, slot_ms),
+    TLV_FIELD(18, TLV_TEXT, wire_flow_view, slot, .max = WIRE_NAME_MAX),
+    TLV_FIELD(19, TLV_U32, wire_flow_view, compensations_not_run),
+    TLV_FIELD(20, TLV_TEXT, wire_flow_view, not_run_because, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(24, TLV_U32, wire_flow_view, upstream_failed),
     TLV_FIELD(30, TLV_BYTES, wire_flow_view, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(31, TLV_TEXT, wire_flow_view, source_name, .max = WIRE_NAME_MAX),
     TLV_FIELD(32, TLV_U64, wire_flow_view, source_bytes),
@@ -82,6 +88,10 @@ static const struct tlv_field job_view_fields[] = {
     TLV_FIELD(26, TLV_U32, wire_job_view, items_begun),
     TLV_FIELD(27, TLV_U32, wire_job_view, items_open),
     TLV_FIELD(28, TLV_U32, wire_job_view, items_bad),
+    TLV_FIELD(40, TLV_I64, wire_job_view, started_ms),
+    TLV_FIELD(41, TLV_I64, wire_job_view, ended_ms),
+    TLV_FIELD(42, TLV_TEXT, wire_job_view, code, .max = WIRE_NAME_MAX),
+    TLV_FIELD(43, TLV_TEXT, wire_job_view, waits_for, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_job_view_desc = TLV_DESC("job_view", wire_job_view, job_view_fields);
 
@@ -140,6 +150,8 @@ static const struct tlv_field event_fields[] = {
     TLV_FIELD(9, TLV_U32, wire_event, attempt),
     TLV_FIELD(10, TLV_TEXT, wire_event, worker, .max = WIRE_NAME_MAX),
     TLV_FIELD(11, TLV_I64, wire_event, due_ms),
+    TLV_FIELD(12, TLV_TEXT, wire_event, schedule, .max = WIRE_NAME_MAX),
+    TLV_FIELD(13, TLV_I64, wire_event, slot_ms),
 };
 const struct tlv_desc wire_event_desc = TLV_DESC("event", wire_event, event_fields);
 
@@ -172,6 +184,10 @@ static const struct tlv_field list_fields[] = {
     TLV_FIELD(14, TLV_TEXT, wire_list, job, .max = WIRE_NAME_MAX),
     TLV_FIELD(15, TLV_TEXT, wire_list, label, .max = WIRE_NAME_MAX),
     TLV_FIELD(16, TLV_BOOL, wire_list, newest),
+    TLV_FIELD(17, TLV_TEXT, wire_list, schedule, .max = WIRE_NAME_MAX),
+    TLV_FIELD(20, TLV_BOOL, wire_list, items),
+    TLV_FIELD(21, TLV_BOOL, wire_list, apart),
+    TLV_FIELD(22, TLV_BOOL, wire_list, reasons),
 };
 const struct tlv_desc wire_list_desc = TLV_DESC("list", wire_list, list_fields);
 
@@ -271,6 +287,7 @@ static const struct tlv_field logs_fields[] = {
     TLV_FIELD(5, TLV_U64, wire_logs, most),
     TLV_FIELD(6, TLV_BOOL, wire_logs, follow),
     TLV_FIELD(7, TLV_BOOL, wire_logs, now),
+    TLV_FIELD(8, TLV_BOOL, wire_logs, marks),
 };
 const struct tlv_desc wire_logs_desc = TLV_DESC("logs", wire_logs, logs_fields);
 
@@ -289,6 +306,24 @@ static const struct tlv_field stats_fields[] = {
     TLV_FIELD(2, TLV_LIST, wire_stats, numbers, .max = 10000, .sub = &wire_amount_desc),
 };
 const struct tlv_desc wire_stats_desc = TLV_DESC("stats", wire_stats, stats_fields);
+
+static const struct tlv_field stats_past_fields[] = {
+    TLV_FIELD(1, TLV_I64, wire_stats_past, since_ms),
+    TLV_FIELD(2, TLV_U64, wire_stats_past, step_ms),
+};
+const struct tlv_desc wire_stats_past_desc = TLV_DESC("stats_past", wire_stats_past, stats_past_fields);
+
+static const struct tlv_field sample_fields[] = {
+    TLV_FIELD(1, TLV_I64, wire_sample, time_ms),
+    TLV_FIELD(2, TLV_LIST, wire_sample, numbers, .max = 100, .sub = &wire_amount_desc),
+};
+const struct tlv_desc wire_sample_desc = TLV_DESC("sample", wire_sample, sample_fields);
+
+static const struct tlv_field numbers_past_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_numbers_past, lsn),
+    TLV_FIELD(2, TLV_LIST, wire_numbers_past, samples, .max = 10000, .sub = &wire_sample_desc),
+};
+const struct tlv_desc wire_numbers_past_desc = TLV_DESC("numbers_past", wire_numbers_past, numbers_past_fields);
 
 static const struct tlv_field metrics_fields[] = {
     TLV_FIELD(1, TLV_U64, wire_metrics, lsn),

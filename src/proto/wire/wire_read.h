@@ -19,6 +19,12 @@ struct wire_flow_view {
     struct tlv_list states; /* of wire_amount: jobs in each state that has any */
     struct tlv_list labels; /* of wire_pair */
     bool archived;          /* it has left memory and comes from the history */
+    struct slice schedule;  /* that made it; empty = a submit did */
+    int64_t slot_ms;        /* for this slot of it */
+    struct slice slot;      /* the same, as its zone writes it: 2026-03-29T02:30:00+01:00 */
+    uint32_t compensations_not_run; /* of a flow that is over: jobs that succeeded and were not undone … */
+    struct slice not_run_because;   /* … and why; empty while the count is 0 */
+    uint32_t upstream_failed; /* of the failed jobs: those that failed only because of another */
     struct slice params;      /* as they were given: a JSON object */
     struct slice source_name; /* of the file it was submitted from */
     uint64_t source_bytes;    /* of that file; 0 = not known */
@@ -61,7 +67,14 @@ struct wire_job_view {
     struct tlv_list artifacts; /* of wire_kept: what it left when it succeeded; with details */
     uint32_t items;            /* of a foreach job that got them: how many; so the next three */
     uint32_t items_begun, items_open, items_bad; /* that began, of these under way, and that ended badly */
+    int64_t started_ms, ended_ms; /* of its last attempt; 0 = not yet */
+    struct slice code, waits_for; /* as `why` tells it; in lists that were asked for reasons */
 };
+
+/* It never ran: a job that it needs failed. */
+static inline bool wire_is_upstream_failed(const struct wire_job_view *v) {
+    return slice_eq(v->state, SLICE("failed")) && slice_eq(v->cause, SLICE("upstream"));
+}
 
 struct wire_question_view {
     uint64_t question;
@@ -132,7 +145,13 @@ struct wire_list {
     struct slice job; /* of flows: only such as have a job of this name; what has left memory may only look like it */
     struct slice label; /* of flows: only such as have a label of that name, whatever its value */
     bool newest; /* of dead letters: the newest first */
+    struct slice schedule; /* of flows: only those that this schedule made */
+    bool items; /* of jobs: behind each foreach job its items */
+    bool reasons; /* of jobs: why those that do not run wait */
+    bool apart; /* of jobs: the state `failed` is without WIRE_UPSTREAM_FAILED */
 };
+
+#define WIRE_UPSTREAM_FAILED "upstream_failed" /* in `states`: failed only because of another job */
 
 struct wire_listed {
     uint64_t lsn;
@@ -153,7 +172,7 @@ struct wire_reason {
     struct slice job, state;
     struct slice code, text; /* the one reason, as a word and as a sentence */
     uint32_t parents_open;
-    struct slice parent;
+    struct slice parent; /* that it waits for; of one that failed because of another, that one */
     int64_t until_ms; /* when it ends by itself; 0 = never */
     struct slice limit;
     uint64_t question;
@@ -193,6 +212,8 @@ struct wire_event {
     uint32_t attempt;
     struct slice worker;
     int64_t due_ms;
+    struct slice schedule; /* of a flow that a schedule made */
+    int64_t slot_ms;
 };
 
 struct wire_events {
@@ -232,6 +253,7 @@ struct wire_logs {
     uint64_t most;       /* bytes; 0 = all */
     bool follow;
     bool now; /* what there is now and no more; the answer says how much that is. Nothing is followed */
+    bool marks; /* HTTP: for each piece where it begins, its length, stream and time, in place of its bytes */
 };
 
 struct wire_log_data {
@@ -248,6 +270,22 @@ struct wire_stats {
     struct tlv_list numbers; /* of wire_amount */
 };
 
+/* Counters over time: a sample each minute, of the last day, as far as this server remembers it. */
+struct wire_stats_past {
+    int64_t since_ms; /* wall time; 0 = all there are */
+    uint64_t step_ms; /* samples are at least this far apart */
+};
+
+struct wire_sample {
+    int64_t time_ms;
+    struct tlv_list numbers; /* of wire_amount: those of `stats` that a chart shows */
+};
+
+struct wire_numbers_past {
+    uint64_t lsn;
+    struct tlv_list samples; /* of wire_sample; the oldest first, the last is of now */
+};
+
 #define WIRE_METRICS_MAX (1u << 20)
 struct wire_metrics {
     uint64_t lsn;
@@ -262,7 +300,7 @@ extern const struct tlv_desc wire_flow_view_desc, wire_attempt_view_desc, wire_j
     wire_worker_view_desc, wire_event_desc;
 extern const struct tlv_desc wire_get_desc, wire_got_desc, wire_list_desc, wire_listed_desc, wire_why_desc,
     wire_reason_desc, wire_wait_desc, wire_waited_desc, wire_subscribe_desc, wire_events_desc, wire_follow_desc,
-    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_metrics_desc,
-    wire_empty_desc;
+    wire_tale_desc, wire_told_desc, wire_logs_desc, wire_log_data_desc, wire_stats_desc, wire_stats_past_desc,
+    wire_sample_desc, wire_numbers_past_desc, wire_metrics_desc, wire_empty_desc;
 
 #endif

@@ -106,6 +106,7 @@ struct wire_run {
     bool shared;             /* it starts in the directory that jobs of its tenant share on that worker */
     struct slice titan;      /* a job of Titan's dialect: where the server speaks it, HOST:PORT. Its worker keeps to
                               * Titan's ways: one directory for scripts of its tenant, TITAN_HOST and TITAN_PORT */
+    struct slice late;       /* of the flow, a JSON object: parameters whose values are templates of its slot */
     struct slice handler;    /* kind command: in place of one, the type of job that the worker has a program for */
 };
 

@@ -34,11 +34,11 @@ static const struct tlv_field kept_fields[] = {
 };
 const struct tlv_desc wire_kept_desc = TLV_DESC("kept", wire_kept, kept_fields);
 
-static const char *const stream_words[WIRE_STREAM_COUNT] = {"out", "err", "note"};
+const char *const wire_stream_words[WIRE_STREAM_COUNT] = {"out", "err", "note"};
 
 static const struct tlv_field log_piece_fields[] = {
     TLV_FIELD(1, TLV_U64, wire_log_piece, offset),
-    TLV_FIELD(2, TLV_ENUM, wire_log_piece, stream, .max = WIRE_STREAM_COUNT, .names = stream_words),
+    TLV_FIELD(2, TLV_ENUM, wire_log_piece, stream, .max = WIRE_STREAM_COUNT, .names = wire_stream_words),
     TLV_FIELD(3, TLV_I64, wire_log_piece, time_ms),
     TLV_FIELD(4, TLV_BYTES, wire_log_piece, data, .max = WIRE_BODY_MAX),
 };

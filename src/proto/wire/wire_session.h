@@ -41,6 +41,7 @@ struct wire_kept { /* an artifact, stored as a blob */
 };
 
 enum wire_stream { WIRE_STREAM_OUT, WIRE_STREAM_ERR, WIRE_STREAM_NOTE, WIRE_STREAM_COUNT };
+extern const char *const wire_stream_words[WIRE_STREAM_COUNT];
 
 struct wire_log_piece { /* of what an attempt wrote; offsets count the bytes of all streams together */
     uint64_t offset;

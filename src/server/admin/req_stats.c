@@ -56,7 +56,8 @@ void sample_take(struct server *s, struct sample *ret) {
                            .calls = server_shard(s)->calls.count,
                            .requests = s->request_count,
                            .busy = s->busy_count,
-                           .syncs = server_shard(s)->append.sync_count};
+                           .syncs = server_shard(s)->append.sync_count,
+                           .room_bytes = shard_room(server_shard(s))};
     view_counts(state, engine_live(server_shard(s)->engine), &ret->counts);
     view_ready_blocks(state, engine_live(server_shard(s)->engine), s->limits, ret->blocks);
     view_each_worker(state, engine_live(server_shard(s)->engine), add_worker, ret);

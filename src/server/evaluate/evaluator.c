@@ -4,6 +4,7 @@
 #include "expr.h"
 #include "items.h"
 #include "job_scope.h"
+#include "names.h"
 #include "runtext.h"
 #include "server_impl.h"
 
@@ -176,7 +177,7 @@ static enum err hear(struct hearing *h, struct why *why) {
     /* Only what this question is about needs a scope. */
     struct wire_run asked = h->run;
     bool of_texts = h->question.gate == GATE_RENDER;
-    if (!of_texts) asked = (struct wire_run){.params = h->run.params};
+    if (!of_texts) asked = (struct wire_run){.params = h->run.params, .late = h->run.late};
     asked.when = h->question.gate == GATE_CONDITION ? h->run.when : (struct slice){0};
     asked.foreach = h->question.gate == GATE_EXPANSION ? h->run.foreach : (struct slice){0};
     e = job_scope_make(h->s, &h->job, &asked, h->arena, &h->scope, why);
@@ -217,11 +218,14 @@ static enum err check_parent(void *ctx, enum runtext_where where, struct slice n
 }
 
 enum err evaluator_check(struct server *s, const struct job_spec *job, const struct options *o,
-                         const struct wire_run *run, struct why *why) {
-    unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER);
+                         const struct wire_run *run, bool has_slot, struct why *why) {
+    unsigned asked = GATE_BIT(GATE_CONDITION) | GATE_BIT(GATE_EXPANSION) | GATE_BIT(GATE_RENDER), roots = 0;
     struct job_spec copy = *job; /* only looked at */
     if (!(o->gates & asked)) return ERR_OK;
     enum err e = runtext_check(run, s->limits, why);
+    if (e == ERR_OK && !has_slot) e = runtext_roots(run, &roots, why);
+    if (e == ERR_OK && ((roots & ROOT_BIT(ROOT_SCHEDULE)) != 0 || (!has_slot && run->late.len > 0)))
+        e = why_set(why, ERR_INVALID, "it uses `schedule`, and no schedule makes this flow");
     return e == ERR_OK ? runtext_jobs(run, check_parent, &copy, why) : e;
 }
 

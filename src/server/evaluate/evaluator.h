@@ -29,7 +29,8 @@ static inline struct evaluator *evaluator_of(const struct server *s) {
 struct wire_run;
 struct options;
 struct job_spec;
+/* `has_slot`: a schedule makes its flow. */
 CHECKED enum err evaluator_check(struct server *s, const struct job_spec *job, const struct options *o,
-                                 const struct wire_run *run, struct why *why);
+                                 const struct wire_run *run, bool has_slot, struct why *why);
 
 #endif

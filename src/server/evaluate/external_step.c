@@ -3,6 +3,7 @@
 
 #include "callback_token.h"
 #include "expr.h"
+#include "job_scope.h"
 
 #define REASON_MAX 1000u
 
@@ -77,10 +78,9 @@ static void not_yet(struct cmd_attempt *a) {
     a->result = a->result_hash = (struct slice){0}; /* of what is not over nobody needs it */
 }
 
-static enum err truth(struct server *s, const char *name, struct slice text, const struct wire_run *run,
-                      struct slice output, bool *ret, struct why *why) {
-    struct scope scope = {.params = run->params, .output = output.len > 0 ? output : SLICE("null")};
-    struct expr_input in = {.name = name, .text = text, .scope = &scope, .limits = s->limits};
+static enum err truth(struct server *s, const char *name, struct slice text, const struct scope *scope, bool *ret,
+                      struct why *why) {
+    struct expr_input in = {.name = name, .text = text, .scope = scope, .limits = s->limits};
     if (text.len == 0) return ERR_OK;
     return expr_truth(&in, ret, why);
 }
@@ -95,8 +95,10 @@ static void judge_poll(struct server *s, struct arena *arena, const struct wire_
         turn_bad(arena, a, true, "the answer of the poll is too large to be evaluated");
         return;
     }
-    enum err e = truth(s, "failed", step->failed, run, a->result, &failed, &why);
-    if (e == ERR_OK && !failed) e = truth(s, "until", step->until, run, a->result, &done, &why);
+    struct scope scope = {.output = a->result.len > 0 ? a->result : SLICE("null")};
+    enum err e = job_scope_slot(s, a->job.flow, run, arena, &scope, &why);
+    if (e == ERR_OK) e = truth(s, "failed", step->failed, &scope, &failed, &why);
+    if (e == ERR_OK && !failed) e = truth(s, "until", step->until, &scope, &done, &why);
     if (e != ERR_OK)
         turn_bad(arena, a, false, why.text);
     else if (failed)

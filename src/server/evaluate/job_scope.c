@@ -4,6 +4,8 @@
 #include "evaluator.h"
 #include "items.h"
 #include "json.h"
+#include "moment.h"
+#include "names.h"
 #include "runtext.h"
 #include "server_view.h"
 #include "view_history.h"
@@ -169,15 +171,55 @@ static enum err parents_of(struct server *s, const struct flow_view *flow, const
     return ERR_OK;
 }
 
+/* ---- its slot ---- */
+
+static struct slice slot_json(const struct zone *z, const struct flow_view *flow, struct arena *arena) {
+    char slot[MOMENT_TEXT_BYTES];
+    struct json j;
+    struct buf out;
+    moment_text(z, flow->slot.ms / 1000, slot);
+    buf_init(&out, 4096);
+    json_init(&j, &out);
+    json_object(&j);
+    json_key(&j, "name");
+    json_text(&j, flow->schedule);
+    json_key(&j, "slot");
+    json_str(&j, slot);
+    json_key(&j, "date");
+    json_text(&j, slice_of(slot, sizeof "YYYY-MM-DD" - 1));
+    json_object_end(&j);
+    struct slice copy = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return copy;
+}
+
+enum err job_scope_slot(struct server *s, flow_id flow, const struct wire_run *run, struct arena *arena,
+                        struct scope *ret, struct why *why) {
+    struct flow_view view;
+    unsigned roots = 0;
+    ret->params = run->params;
+    enum err e = runtext_roots(run, &roots, why);
+    bool is_named = run->late.len > 0 || (roots & ROOT_BIT(ROOT_SCHEDULE)) != 0;
+    if (e != ERR_OK || !is_named || !view_flow(server_state(s), flow, &view) || view.schedule.len == 0) return e;
+    e = zone_book_find(&s->zones, view.zone, &ret->zone, why);
+    if (e != ERR_OK) return e;
+    ret->schedule = slot_json(ret->zone, &view, arena);
+    struct scope slot = {.schedule = ret->schedule, .zone = ret->zone};
+    struct template_fill how = {.scope = &slot, .limits = s->limits, .stage = STAGE_READY, .is_last = true};
+    if (run->late.len == 0) return ERR_OK;
+    return template_params(run->params, run->late, &how, arena, &ret->params, why);
+}
+
 enum err job_scope_make(struct server *s, const struct job_view *job, const struct wire_run *run, struct arena *arena,
                         struct scope *ret, struct why *why) {
     struct flow_view flow;
-    *ret = (struct scope){.params = run->params};
+    *ret = (struct scope){0};
     if (!view_flow(server_state(s), job->ref.flow, &flow))
         return why_set(why, ERR_NOT_FOUND, "its flow no longer exists");
     ret->flow = flow_json(s, &flow, arena);
     struct named named = {.arena = arena};
-    enum err e = runtext_jobs(run, name_add, &named, why);
+    enum err e = job_scope_slot(s, job->ref.flow, run, arena, ret, why);
+    if (e == ERR_OK) e = runtext_jobs(run, name_add, &named, why);
     return e == ERR_OK ? parents_of(s, &flow, job, &named, arena, ret, why) : e;
 }
 

@@ -11,6 +11,10 @@
  * list of what its children left, null for those that left nothing. Everything is in the arena or in the state. */
 CHECKED enum err job_scope_make(struct server *s, const struct job_view *job, const struct wire_run *run,
                                 struct arena *arena, struct scope *ret, struct why *why);
+/* The slot of a flow that a schedule made, and the parameters that depend on it, as far as `run` names them. Fills in
+ * `params`, `schedule` and `zone` of the scope; the zone is good until another is asked for. */
+CHECKED enum err job_scope_slot(struct server *s, flow_id flow, const struct wire_run *run, struct arena *arena,
+                                struct scope *ret, struct why *why);
 /* What the children of a foreach job left, as a JSON list. ERR_NOT_FOUND: the job is none, none left anything, or there
  * are more than `count_max`. */
 CHECKED enum err job_scope_children(struct server *s, struct job_ref ref, uint32_t count_max, size_t bytes_max,

@@ -414,7 +414,7 @@ void subscribers_tell_gap(struct server *s, struct subscriber *f, uint64_t lsn) 
 /* ---- from the ring ---- */
 
 static void notice_of(struct server *s, uint64_t at, struct event_view *ret) {
-    struct state_view l = {server_state(s), s->options.shard, &s->frame_arena};
+    struct state_view l = {server_state(s), s->options.shard, &s->frame_arena, &s->zones};
     arena_reset(&s->frame_arena);
     event_view_make(&l, &event_ring_of(s)->ring[at % EVENT_RING_SIZE], ret);
 }

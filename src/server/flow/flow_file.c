@@ -75,7 +75,8 @@ static enum err read_spec(struct server *s, const struct request *r, const struc
     struct spec_input in = {.source = {.name = text_of(r->arena, name), .text = from->spec},
                             .world = {&reading, file, hash, engine_now(server_shard(s)->engine).ms},
                             .jobs_max = (uint32_t)s->limits->submit_jobs_max,
-                            .grows = grows};
+                            .grows = grows,
+                            .has_slot = r->op == WIRE_SCHEDULE_SET};
     enum err e = json_tree_read(from->spec, s->limits, r->arena, &in.source.root, why);
     if (e != ERR_OK) return why_wrap(why, e, "%s", in.source.name);
     e = given_read(s, r, from->params, &in, why);
@@ -100,6 +101,7 @@ enum err flow_file_read(struct server *s, const struct request *r, const struct 
     if (from->key.len > 0) flow.key = from->key;
     if (from->key_ms != 0) flow.key_ms = from->key_ms;
     if (from->trace.len > 0) flow.trace = from->trace;
+    if (from->compensate_on != COMPENSATE_FATAL) flow.compensate_on = from->compensate_on;
     if (from->labels.count > 0) flow.labels = from->labels;
     flow.part.more = from->part.more;
     *ret = flow;

@@ -125,6 +125,16 @@ static enum err blob_there(struct server *s, const struct request *r, struct sli
     return why_set(why, ERR_NOT_FOUND, "the %s names a blob that is not stored here: upload it first", what);
 }
 
+/* Whether the jobs are those of a flow that a schedule makes, or has made. */
+static bool has_slot(struct server *s, const struct request *r) {
+    flow_id id;
+    struct flow_view flow;
+    struct why ignored;
+    if (r->op != WIRE_ADD_JOBS) return r->op == WIRE_SCHEDULE_SET;
+    return target_flow(s, r->session, ((const struct wire_add_jobs *)r->message)->flow, &id, &ignored) == ERR_OK &&
+           view_flow(server_state(s), id, &flow) && flow.schedule.len > 0;
+}
+
 /* `job`: whose expressions and templates are looked at, too; NULL = a compensation, which has none. */
 static enum err check_body(struct server *s, const struct request *r, struct slice body, const struct job_spec *job,
                            const struct options *o, struct why *why) {
@@ -138,7 +148,7 @@ static enum err check_body(struct server *s, const struct request *r, struct sli
     if (e == ERR_OK) e = blob_there(s, r, run.stdin_hash, "standard input", why);
     const struct wire_file *files = run.files.at;
     for (uint32_t i = 0; e == ERR_OK && i < run.files.count; i++) e = blob_there(s, r, files[i].hash, "file", why);
-    return e == ERR_OK && is_asked ? evaluator_check(s, job, o, &run, why) : e;
+    return e == ERR_OK && is_asked ? evaluator_check(s, job, o, &run, has_slot(s, r), why) : e;
 }
 
 static enum err job_of(struct server *s, const struct request *r, const struct wire_jobs *part,
@@ -241,6 +251,7 @@ enum err req_flow_made(struct server *s, const struct request *r, const struct w
     c->check = flow->check;
     c->name = flow->name;
     c->trace = flow->trace;
+    c->compensate_on = (enum compensate_on)flow->compensate_on;
     c->labels = labels.at;
     c->label_count = labels.count;
     if (flow->key.len > 0) {

@@ -6,6 +6,7 @@
 #include "flow_list.h"
 #include "history_request.h"
 #include "items.h"
+#include "reason_view.h"
 #include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
@@ -15,6 +16,7 @@
 #define JOBS_PER_FRAME 1000u
 #define PAGE_STANDARD 100u
 #define PAGE_MAX 1000u
+#define REASONS_MAX 200u /* of a page: each may look at every worker */
 #define SCAN_MAX 100000u /* things looked at for one page; a page may then be short, with a cursor to go on */
 
 static bool sees(const struct session *n, struct slice tenant) {
@@ -98,7 +100,7 @@ struct page {
     struct request *r;
     const struct wire_list *m;
     flow_id only; /* dead letters of this flow; 0 = of all */
-    uint32_t most, count, looked;
+    uint32_t most, count, looked, reasons;
     uint64_t cursor;   /* position to go on from */
     uint64_t next;     /* of the next page; 0 = there is none */
     uint64_t position; /* of the thing looked at */
@@ -117,47 +119,97 @@ static bool in_time(const struct wire_list *m, wall_time t) {
     return (m->since_ms == 0 || t.ms >= m->since_ms) && (m->until_ms == 0 || t.ms < m->until_ms);
 }
 
-static bool job_is_wanted(struct page *p, const struct job_view *v) {
+static bool state_is_wanted(const struct page *p, enum job_state state, enum job_cause cause) {
+    bool is_upstream = state == JOB_FAILED && cause == CAUSE_UPSTREAM;
+    if (is_upstream && word_is_wanted(&p->m->states, WIRE_UPSTREAM_FAILED)) return true;
+    return !(is_upstream && p->m->apart) && word_is_wanted(&p->m->states, job_state_word(state));
+}
+
+static bool job_is_wanted(const struct page *p, const struct job_view *v) {
+    return slice_begins(v->name, p->m->name) && in_time(p->m, v->since) && state_is_wanted(p, v->state, v->cause);
+}
+
+static bool dead_letter_is_wanted(const struct page *p, const struct job_view *v) {
     struct flow_view flow;
-    if (!slice_begins(v->name, p->m->name) || !in_time(p->m, v->since)) return false;
     if (p->only.v != 0 && v->ref.flow.v != p->only.v) return false;
-    if (!word_is_wanted(&p->m->states, job_state_word(v->state))) return false;
+    if (!job_is_wanted(p, v)) return false;
     return view_flow(server_state(p->s), v->ref.flow, &flow) && sees(p->r->session, flow.tenant);
 }
 
-/* Which ordinals the page goes over: those of the flow's own jobs, or those of the items of one of them. */
-static enum err jobs_range(struct page *p, flow_id flow, uint32_t *ret_first, uint32_t *ret_count, struct why *why) {
-    const struct state *state = server_state(p->s);
-    struct slice name = p->m->items_of;
-    struct expansion_view items = {0};
-    struct flow_view v = {0};
+static void look_why(struct page *p, const struct job_view *job, struct wire_job_view *shown) {
+    struct wire_reason reason;
+    reason_view(p->s, job, &reason);
+    shown->code = reason.code;
+    shown->waits_for = reason.text;
+}
+
+/* One job, if it is wanted: its state tells that of most. */
+static void look_at_job(struct page *p, struct job_ref ref) {
+    struct wire_job_view *list = p->list;
+    enum job_state state;
+    enum job_cause cause;
     struct job_view job;
-    (void)view_flow(state, flow, &v);
-    if (name.len > 0 && !view_job_by_name(state, flow, name, &job))
-        return why_set(why, ERR_INVALID, "the flow has no job %.*s", SLICE_FMT(name));
-    if (name.len > 0) (void)view_expansion(state, job.ref, &items); /* none yet: an empty page */
-    *ret_first = items.first;
-    *ret_count = name.len > 0 ? items.count : v.job_count;
+    p->looked++;
+    if (!view_job_state(server_state(p->s), ref, &state, &cause) || !state_is_wanted(p, state, cause)) return;
+    if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) return;
+    struct wire_job_view *shown = &list[p->count++];
+    if (p->m->graph)
+        server_view_node(p->s, &job, shown);
+    else
+        server_view_job(p->s, &job, false, shown);
+    if (p->m->reasons && !job_state_is_terminal(state) && p->reasons++ < REASONS_MAX) look_why(p, &job, shown);
+}
+
+static bool page_has_room(const struct page *p) {
+    return p->count < p->most && p->looked < SCAN_MAX;
+}
+
+/* From an item on; true: up to the last one. */
+static bool list_items(struct page *p, flow_id flow, const struct expansion_view *x, uint64_t *item) {
+    for (; *item < x->count && page_has_room(p); ++*item)
+        look_at_job(p, (struct job_ref){flow, x->first + (uint32_t)*item});
+    return *item == x->count;
+}
+
+static enum err list_items_of(struct page *p, flow_id flow, struct why *why) {
+    struct expansion_view x = {0};
+    struct job_view job;
+    uint64_t item = p->cursor;
+    if (!view_job_by_name(server_state(p->s), flow, p->m->items_of, &job))
+        return why_set(why, ERR_INVALID, "the flow has no job %.*s", SLICE_FMT(p->m->items_of));
+    if (job.item != UINT32_MAX || !job.has_items)
+        return why_set(why, ERR_INVALID, "%.*s has no items: it has no `foreach`", SLICE_FMT(p->m->items_of));
+    (void)view_expansion(server_state(p->s), job.ref, &x); /* none yet: an empty page */
+    if (item < x.count && !list_items(p, flow, &x, &item)) p->next = item;
     return ERR_OK;
 }
 
-static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
-    struct wire_job_view *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
-    uint32_t first = 0, count = 0;
-    enum err e = jobs_range(p, flow, &first, &count, why);
-    if (e != ERR_OK) return e;
-    uint64_t i = p->cursor;
-    for (; i < count && p->count < p->most && p->looked < SCAN_MAX; i++, p->looked++) {
-        struct job_view job;
-        struct job_ref ref = {flow, first + (uint32_t)i};
-        if (!view_job(server_state(p->s), ref, &job) || !job_is_wanted(p, &job)) continue;
-        if (p->m->graph)
-            server_view_node(p->s, &job, &list[p->count++]);
-        else
-            server_view_job(p->s, &job, false, &list[p->count++]);
+/* The place in a list of jobs and items: 0 is the job, from 1 on its items. A list without items counts jobs alone. */
+#define PLACES (1ull << 21)
+_Static_assert(PLACES > EXPAND_ITEMS_MAX + 1, "an item has no place");
+
+static void list_own_jobs(struct page *p, flow_id flow, uint32_t count) {
+    uint64_t places = p->m->items ? PLACES : 1, at = p->cursor / places, place = p->cursor % places;
+    for (; at < count && page_has_room(p); at++, place = 0) {
+        struct job_ref ref = {flow, (uint32_t)at};
+        struct expansion_view x;
+        if (place == 0) look_at_job(p, ref);
+        if (!p->m->items || !view_expansion(server_state(p->s), ref, &x)) continue;
+        uint64_t item = place > 0 ? place - 1 : 0;
+        if (item < x.count && !list_items(p, flow, &x, &item)) {
+            p->next = at * PLACES + item + 1;
+            return;
+        }
     }
-    p->next = i < count ? i : 0;
-    p->list = list;
+    p->next = at < count ? at * places : 0;
+}
+
+static enum err list_jobs(struct page *p, flow_id flow, struct why *why) {
+    struct flow_view v = {0};
+    p->list = ARENA_ARRAY(&p->s->frame_arena, struct wire_job_view, p->most);
+    if (p->m->items_of.len > 0) return list_items_of(p, flow, why);
+    (void)view_flow(server_state(p->s), flow, &v);
+    list_own_jobs(p, flow, v.job_count);
     return ERR_OK;
 }
 
@@ -201,7 +253,7 @@ static enum err list_dead(struct page *p, struct wire_listed *ret, struct why *w
            !(ended = (at = view_dead_next(state, at, p->m->newest, &v)) == 0)) {
         p->looked++;
         m = (struct list_mark){m.passed + 1, v.ref.flow.v, v.ref.ordinal};
-        if (job_is_wanted(p, &v)) server_view_job(p->s, &v, false, &list[p->count++]);
+        if (dead_letter_is_wanted(p, &v)) server_view_job(p->s, &v, false, &list[p->count++]);
     }
     if (!ended && view_dead_next(state, at, p->m->newest, &v) != 0) mark_put(p, &m);
     ret->jobs = (struct tlv_list){list, p->count};
@@ -326,8 +378,8 @@ HANDLER(req_list) {
         flow_list_read(s, r, p.cursor, p.most);
         return;
     }
-    if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0))
-        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be filtered by label or text");
+    if (e == ERR_OK && (m->labels.count > 0 || m->label.len > 0 || m->text.len > 0 || m->schedule.len > 0))
+        e = why_set(&why, ERR_UNSUPPORTED, "only flows can be filtered by label, text or schedule");
     if (e == ERR_OK && m->what == WIRE_LIST_DEAD && m->flow.len > 0)
         e = target_flow(s, r->session, m->flow, &p.only, &why);
     if (e == ERR_OK) e = list_fill(&p, &got, &why);
@@ -349,43 +401,15 @@ HANDLER(req_list) {
 HANDLER(req_why) {
     const struct wire_why *m = r->message;
     struct why why = {{0}};
-    struct why_job reason;
-    struct job_view job, parent;
-    struct worker_view worker;
+    struct wire_reason got;
+    struct job_view job;
     enum err e = target_job(s, r->session, m->job, &job, &why);
     if (e == ERR_NOT_FOUND && history_request_look(s, r, m->job)) return;
     if (e != ERR_OK) {
         call_fail(s, r, e, why.text);
         return;
     }
-    (void)view_why(server_state(s), engine_live(server_shard(s)->engine), s->limits, job.ref, &reason);
     arena_reset(&s->frame_arena);
-    struct wire_reason got = {.lsn = engine_lsn(server_shard(s)->engine),
-                              .job = server_view_job_name(s, &job),
-                              .state = slice_str(job_state_word(job.state)),
-                              .parents_open = reason.parents_open,
-                              .limit = reason.limit,
-                              .question = reason.question.v};
-    server_view_reason(s, &reason, &got);
-    if (reason.block == BLOCK_CAPABILITY || reason.block == BLOCK_NO_WORKERS)
-        got.text = server_view_asked(s, &job, reason.block);
-    if (reason.block == BLOCK_HEALTH) server_view_health(s, &job, &got);
-    if (reason.block == BLOCK_NOTHING) server_view_words(s, &job, &got);
-    struct wire_job_view shown;
-    if (job_state_is_terminal(job.state)) {
-        server_view_job(s, &job, false, &shown);
-        got.text = server_view_end(s, &shown);
-    }
-    bool ends = reason.block == BLOCK_TIME || reason.block == BLOCK_PREFERENCE || reason.block == BLOCK_QUESTION ||
-                reason.block == BLOCK_RATE_LIMIT || reason.block == BLOCK_OUTSIDE;
-    if (ends && reason.until.ms != TIME_NEVER) got.until_ms = reason.until.ms;
-    if (reason.block == BLOCK_OUTSIDE || slice_eq(got.gate, SLICE("external")))
-        server_view_external(s, &job, &reason, &got);
-    if (reason.block == BLOCK_PARENTS && reason.parent.ordinal != UINT32_MAX &&
-        view_job(server_state(s), reason.parent, &parent))
-        got.parent = server_view_job_name(s, &parent);
-    if ((reason.block == BLOCK_STOPPING || reason.block == BLOCK_START) &&
-        view_worker(server_state(s), NULL, reason.worker, &worker))
-        got.worker = worker.id;
+    reason_view(s, &job, &got);
     call_show(s, r, WIRE_REASON, &got);
 }

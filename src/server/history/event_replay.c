@@ -119,7 +119,7 @@ static void tell(void *ctx, const struct engine *e, const struct effect *event) 
     if (!ours || is_enough(r) || !position_is_after((struct position){event->lsn, event->ordinal}, r->spec.after))
         return;
     arena_reset(&r->words);
-    struct state_view l = {engine_state(e), r->fold.shard, &r->words};
+    struct state_view l = {engine_state(e), r->fold.shard, &r->words, NULL};
     event_view_make(&l, event, &n);
     event_view_encode(&n, &r->item);
     put_item(r, EVENT_REPLAY_EVENT);

@@ -234,7 +234,7 @@ static void read_ring(struct server *s, struct request *r, uint64_t flow, struct
     told_init(&t, most);
     for (uint64_t at = d->first; at < d->next && !t.more; at++) {
         const struct effect *e = &d->ring[at % EVENT_RING_SIZE];
-        struct state_view l = {server_state(s), s->options.shard, &s->frame_arena};
+        struct state_view l = {server_state(s), s->options.shard, &s->frame_arena, &s->zones};
         struct event_view n;
         if (e->as.event.kind == EVENT_WORKER || e->as.event.job.flow.v != flow) continue;
         if (!position_is_after((struct position){e->lsn, e->ordinal}, since)) continue;

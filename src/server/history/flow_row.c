@@ -94,6 +94,7 @@ void flow_row_head(struct flow_row *r, const struct state_view *l, struct histor
                                 .tenant = head.tenant,
                                 .name = head.name,
                                 .state = head.state,
+                                .schedule = head.schedule,
                                 .labels = slice_of(lines, len),
                                 .jobs = buf_slice(&r->jobs),
                                 .errors = buf_slice(&r->errors),

@@ -16,9 +16,11 @@ struct history_rebuild {
     struct history_sink *to;
     struct flow_row row;
     struct arena arena; /* of one part */
+    struct zone_book zones;
 };
 
-struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn) {
+struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn,
+                                            struct zones *zones) {
     struct arena birth;
     arena_init(&birth, sizeof(struct history_rebuild) + 64, sizeof(struct history_rebuild) + 4096);
     struct history_rebuild *r = ARENA_NEW(&birth, struct history_rebuild);
@@ -28,6 +30,7 @@ struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t sha
     r->upto = upto_lsn;
     flow_row_init(&r->row);
     arena_init(&r->arena, 65536, (size_t)1 << 30);
+    zone_book_init(&r->zones, zones);
     return r;
 }
 
@@ -36,12 +39,13 @@ void history_rebuild_free(struct history_rebuild *r) {
     if (r->reader != NULL) r->reader->ops->close(r->reader);
     flow_row_fini(&r->row);
     arena_fini(&r->arena);
+    zone_book_fini(&r->zones);
     struct arena birth = r->birth;
     arena_fini(&birth);
 }
 
 static enum err put_flow(struct history_rebuild *r, const struct engine *e, flow_id flow, struct why *why) {
-    struct state_view l = {engine_state(e), r->shard, &r->arena};
+    struct state_view l = {engine_state(e), r->shard, &r->arena, &r->zones};
     struct history_part part;
     struct history_row row;
     struct flow_view view;

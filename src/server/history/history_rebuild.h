@@ -8,9 +8,11 @@
 #include "journal.h"
 
 struct history_rebuild;
+struct zones;
 
 /* The reader is closed when it has run, or when it is freed. */
-struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn);
+struct history_rebuild *history_rebuild_new(struct journal *reader, uint32_t shard, uint64_t upto_lsn,
+                                            struct zones *zones);
 void history_rebuild_free(struct history_rebuild *r); /* fine for NULL */
 /* A history_rebuild_fn, once; `ctx` is a struct history_rebuild. */
 enum err history_rebuild_run(void *ctx, struct history_sink *to, struct why *why);

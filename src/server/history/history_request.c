@@ -7,6 +7,7 @@
 #include "flow_row.h"
 #include "items.h"
 #include "job_token.h"
+#include "reason_view.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
@@ -234,7 +235,8 @@ static void then_why(struct server *s, struct request *r, struct history_request
                               .job = job.view.job,
                               .state = job.view.state,
                               .code = slice_str(block_word(BLOCK_NOTHING)),
-                              .text = server_view_end(s, &job.view)};
+                              .text = reason_view_end(s, &job.view),
+                              .parent = job.view.root};
     buf_clear(&s->out);
     wire_put(&s->out, WIRE_REASON, FRAME_ANSWER, r->id, &got);
     answer_out(s, r);
@@ -286,8 +288,11 @@ static void then_wait(struct server *s, struct request *r, struct history_reques
 static bool job_is_wanted(const struct wire_list *m, const struct wire_job_view *v) {
     const struct wire_name *states = m->states.at;
     struct slice name = job_text_of(v->job);
-    bool fits = m->states.count == 0;
-    for (uint32_t i = 0; i < m->states.count; i++) fits |= slice_eq(states[i].name, v->state);
+    bool fits = m->states.count == 0, is_upstream = wire_is_upstream_failed(v);
+    for (uint32_t i = 0; i < m->states.count; i++) {
+        fits |= slice_eq(states[i].name, v->state) && !(is_upstream && m->apart);
+        fits |= slice_eq(states[i].name, SLICE(WIRE_UPSTREAM_FAILED)) && is_upstream;
+    }
     return fits && name.len >= m->name.len && (m->name.len == 0 || memcmp(name.ptr, m->name.ptr, m->name.len) == 0);
 }
 

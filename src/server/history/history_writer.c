@@ -98,7 +98,7 @@ static bool is_current(struct server *s, const struct row_due *d, bool *ret_sett
 static void make_some(struct server *s, const struct row_due *d) {
     struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
-    struct state_view l = {server_state(s), s->options.shard, &p->arena};
+    struct state_view l = {server_state(s), s->options.shard, &p->arena, &s->zones};
     struct history_part part;
     struct history_row row;
     if (!p->is_making) flow_row_begin(&p->row, (flow_id){d->flow}, engine_lsn(server_shard(s)->engine));
@@ -168,7 +168,8 @@ static void rebuild_turn(struct server *s, const struct history_stats *now) {
         return;
     }
     history_rebuild_free(p->rebuild);
-    p->rebuild = history_rebuild_new(reader, s->options.shard, engine_durable_lsn(server_shard(s)->engine));
+    uint64_t upto_lsn = engine_durable_lsn(server_shard(s)->engine);
+    p->rebuild = history_rebuild_new(reader, s->options.shard, upto_lsn, s->world.zones);
     s->world.history->ops->rebuild(s->world.history, history_rebuild_run, p->rebuild);
 }
 

@@ -263,6 +263,7 @@ static struct server *server_new(const struct server_world *world, const struct 
     arena_init(&s->arena, 65536, REQUEST_ARENA_MAX);
     arena_init(&s->frame_arena, 65536, REQUEST_ARENA_MAX);
     buf_init(&s->out, (size_t)1 << 28);
+    zone_book_init(&s->zones, world->zones);
     return s;
 }
 
@@ -278,6 +279,7 @@ static void server_free(struct server *s) {
     arena_fini(&s->arena);
     arena_fini(&s->frame_arena);
     buf_fini(&s->out);
+    zone_book_fini(&s->zones);
     bytes_free(s->build);
     bytes_free(s->reached_at);
     struct arena birth = s->birth;

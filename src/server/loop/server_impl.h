@@ -25,6 +25,7 @@
 #include "vec.h"
 #include "view.h"
 #include "wire.h"
+#include "zone_book.h"
 
 #define TENANT_STANDARD "default" /* of callers without one */
 
@@ -66,6 +67,7 @@ struct server {
     struct arena arena;                 /* of one request */
     struct arena frame_arena;           /* of one frame that goes out */
     struct buf out;                     /* one frame, or the frames of one answer */
+    struct zone_book zones;
     conn_id checked;                    /* whose request may send commands: request_check let it pass */
     uint64_t busy_count, request_count;
 };

@@ -1,8 +1,6 @@
 /* schedule_slots.c: see schedule_slots.h. */
 #include "schedule_slots.h"
 
-#include <stdio.h>
-
 #include "server_impl.h"
 
 #define TURN_MAX 32u /* schedules of one pass: reading a zone takes some ten microseconds */
@@ -25,23 +23,10 @@ static void effect(struct shard *h, void *own, const struct effect *e) {
     *(struct slots_effect *)vec_push(&x->wanted) = e->as.slots;
 }
 
-enum err schedule_slots_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
-                             const struct zone **ret_zone, struct why *why) {
-    char name[ZONE_NAME_BYTES_MAX + 1];
-    struct buf file;
-    struct zone *zone = NULL;
+enum err schedule_slots_read(struct server *s, struct slice expression, struct recur *ret, const struct zone **ret_zone,
+                             struct why *why) {
     enum err e = recur_read(expression, ret, why);
-    *ret_zone = zone_utc;
-    if (e != ERR_OK || ret->zone.len == 0) return e;
-    if (s->world.zones == NULL) return why_set(why, ERR_UNSUPPORTED, "this server has no time zone data");
-    snprintf(name, sizeof name, "%.*s", SLICE_FMT(ret->zone));
-    buf_init(&file, ZONE_FILE_BYTES_MAX);
-    e = s->world.zones->read(s->world.zones, name, &file, why);
-    if (e == ERR_OK) e = zone_open(buf_slice(&file), arena, &zone, why);
-    buf_fini(&file);
-    if (e != ERR_OK) return e;
-    *ret_zone = zone;
-    return ERR_OK;
+    return e == ERR_OK ? zone_book_find(&s->zones, ret->zone, ret_zone, why) : e;
 }
 
 static void answer(struct server *s, const struct slots_effect *want) {
@@ -50,7 +35,7 @@ static void answer(struct server *s, const struct slots_effect *want) {
     const struct zone *zone;
     struct why why = {{0}};
     if (!view_schedule_revision(server_state(s), want->revision, &v)) return; /* changed or gone since */
-    if (schedule_slots_read(s, v.expression, &s->arena, &recur, &zone, &why) != ERR_OK) {
+    if (schedule_slots_read(s, v.expression, &recur, &zone, &why) != ERR_OK) {
         server_log(s, SERVER_WARN, "schedule", "%.*s does not fire: %s", SLICE_FMT(v.name), why.text);
         return;
     }

@@ -1,7 +1,6 @@
 /* schedule_slots.h: the server's calendar: it answers the engine's question which slots of a schedule follow.
  *
- * Nothing is kept: the engine asks again whenever it needs more, also after a restart, and time-zone files are read
- * each time, so that a new tzdata holds from the next question on. */
+ * Nothing is kept: the engine asks again whenever it needs more, also after a restart. */
 #ifndef REEVE_SCHEDULE_SLOTS_H
 #define REEVE_SCHEDULE_SLOTS_H
 
@@ -20,8 +19,8 @@ static inline struct schedule_slots *schedule_slots_of(const struct server *s) {
     return shard_part(server_shard(s), schedule_slots_slot);
 }
 
-/* The recurrence of an expression and its zone, both in the arena. */
-CHECKED enum err schedule_slots_read(struct server *s, struct slice expression, struct arena *arena, struct recur *ret,
+/* The recurrence of an expression, which points into it, and its zone: good until another is asked for. */
+CHECKED enum err schedule_slots_read(struct server *s, struct slice expression, struct recur *ret,
                                      const struct zone **ret_zone, struct why *why);
 
 #endif

@@ -60,7 +60,12 @@ void event_view_make(const struct state_view *l, const struct effect *e, struct 
                                      .attempt = v->attempt};
     if (v->kind != EVENT_WORKER) {
         ret->flow = v->job.flow.v;
-        if (view_flow(l->state, v->job.flow, &flow)) ret->tenant = flow.tenant;
+        bool is_there = view_flow(l->state, v->job.flow, &flow);
+        if (is_there) ret->tenant = flow.tenant;
+        if (is_there && v->kind == EVENT_FLOW && flow.schedule.len > 0) {
+            ret->event.schedule = flow.schedule;
+            ret->event.slot_ms = flow.slot.ms;
+        }
     }
     switch (v->kind) {
     case EVENT_FLOW:

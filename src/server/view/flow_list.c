@@ -103,6 +103,7 @@ static bool is_wanted(struct server *s, const struct request *r, const struct fl
     const struct wire_list *m = r->message;
     const char *tenant = r->session->who.tenant;
     if (tenant[0] != 0 && !slice_eq(v->tenant, slice_str(tenant))) return false;
+    if (m->schedule.len > 0 && !slice_eq(v->schedule, m->schedule)) return false;
     if (m->since_ms != 0 && v->created.ms < m->since_ms) return false;
     if (m->until_ms != 0 && v->created.ms >= m->until_ms) return false;
     return slice_begins(v->name, m->name) && state_is_wanted(m, v) && labels_are_there(s, m, v->id) &&
@@ -133,7 +134,8 @@ struct memory_walk {
 
 /* What shelves and numbers cannot tell. */
 static bool asks_for_words(const struct wire_list *m) {
-    return m->name.len > 0 || m->labels.count > 0 || m->label.len > 0 || m->job.len > 0 || m->text.len > 0;
+    return m->name.len > 0 || m->labels.count > 0 || m->label.len > 0 || m->job.len > 0 || m->text.len > 0 ||
+           m->schedule.len > 0;
 }
 
 static uint32_t shelves_of(const struct wire_list *m) {
@@ -304,6 +306,7 @@ static void query_of(struct server *s, struct request *r, uint64_t cursor, uint3
                                   .name = m->name,
                                   .text = m->text,
                                   .job = m->job,
+                                  .schedule = m->schedule,
                                   .states = state_list,
                                   .state_count = state_count,
                                   .labels = label_list,

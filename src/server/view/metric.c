@@ -75,6 +75,7 @@ static const struct metric metrics[] = {
     GAUGE("reeve_sagas_open",                 "sagas_open",        sagas_open,            "flows that run compensations"),
     GAUGE("reeve_state_bytes",                "state_bytes",       counts.bytes,          "memory of the state"),
     GAUGE("reeve_journal_reserved_bytes",     "journal_reserved_bytes", counts.reserved_bytes, "journal bytes reserved for accepted work"),
+    GAUGE("reeve_journal_room_bytes",         "journal_room_bytes", room_bytes,           "disk space that the journal may still use for new work"),
     GAUGE("reeve_journal_lsn",                NULL,                lsn,                   "number of the last record"),
     GAUGE("reeve_journal_epoch",              "epoch",             epoch,                 "number of times a server took over this journal"),
     GAUGE("reeve_clock_apart_seconds",        "clock_apart_seconds", clock_apart_s,       "difference between the machine's clock and the journal's clock; above 60 one of them is wrong"),

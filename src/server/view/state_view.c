@@ -38,6 +38,19 @@ static struct tlv_list labels_of(const struct state_view *l, flow_id flow) {
     return (struct tlv_list){pairs, count};
 }
 
+/* What succeeded stays done unless something called for its compensation. */
+static void show_not_compensated(const struct flow_view *v, struct wire_flow_view *ret) {
+    bool is_bad = v->state == FLOW_FAILED || v->state == FLOW_CANCELLED;
+    if (!is_bad || v->unwinding != UNWIND_NONE || v->undo_count == 0) return;
+    ret->compensations_not_run = v->undo_count;
+    if (v->state == FLOW_CANCELLED)
+        ret->not_run_because = SLICE("the flow was cancelled");
+    else if (v->compensate_on == COMPENSATE_FATAL)
+        ret->not_run_because = SLICE("no failure was fatal; `compensate_on: failure` compensates every failure");
+    else
+        ret->not_run_because = SLICE("no job failed or timed out");
+}
+
 void state_view_flow(const struct state_view *l, const struct flow_view *v, struct wire_flow_view *ret) {
     struct wire_amount *states = ARENA_ARRAY(l->arena, struct wire_amount, JOB_STATE_COUNT);
     uint32_t count = 0;
@@ -56,13 +69,20 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
                                    .finished_ms = v->state == FLOW_RUNNING ? 0 : shown_ms(v->finished),
                                    .job_count = v->job_count,
                                    .states = {states, count},
+                                   .upstream_failed = v->upstream_failed,
                                    .params = v->source.params,
                                    .source_name = v->source.name,
                                    .source_bytes = v->source.bytes,
                                    .source = v->source.hash};
     if (v->source.again_of != 0) ret->again_of = state_view_flow_name(l, (flow_id){v->source.again_of});
     ret->labels = labels_of(l, v->id);
+    if (v->schedule.len > 0) {
+        ret->schedule = v->schedule;
+        ret->slot_ms = v->slot.ms;
+        ret->slot = zone_book_slot(l->zones, v->zone, v->slot.ms, l->arena);
+    }
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
+    show_not_compensated(v, ret);
 }
 
 static struct tlv_list parents_of(const struct state_view *l, const struct job_view *v) {
@@ -95,6 +115,11 @@ static void attempts_of(const struct state_view *l, const struct job_view *v, bo
         ret->exit_code = last->exit_code;
         ret->signal = last->signal;
         ret->reason = last->reason;
+    }
+    if (count > 0) {
+        const struct attempt_view *newest = &list[count - 1];
+        ret->started_ms = newest->started.ms != 0 ? newest->started.ms : newest->assigned.ms;
+        ret->ended_ms = newest->is_open ? 0 : newest->ended.ms;
     }
     if (!details || count == 0) return;
     struct wire_attempt_view *shown = ARENA_ARRAY(l->arena, struct wire_attempt_view, count);
@@ -136,6 +161,14 @@ static void items_of(const struct state_view *l, const struct job_view *v, struc
     ret->items_bad = x.bad;
 }
 
+/* The number that its last attempt can have: those before it was retried, and those that were lost, count on top. */
+static uint32_t attempts_max(const struct job_view *v) {
+    bool is_spent = !job_state_is_active(v->state) && v->state != JOB_SUCCEEDED && v->state != JOB_CHECKING &&
+                    v->state != JOB_CANCELLED;
+    uint32_t counted = v->used + (is_spent ? 0 : 1);
+    return v->options->retries + 1 + (v->attempt > counted ? v->attempt - counted : 0);
+}
+
 void state_view_job(const struct state_view *l, const struct job_view *v, bool details, struct wire_job_view *ret) {
     const struct options *o = v->options;
     struct worker_view worker;
@@ -144,7 +177,7 @@ void state_view_job(const struct state_view *l, const struct job_view *v, bool d
                                   .state = slice_str(job_state_word(v->state)),
                                   .kind = slice_str(job_kind_words[o->kind]),
                                   .attempt = v->attempt,
-                                  .attempts_max = o->retries + 1,
+                                  .attempts_max = attempts_max(v),
                                   .since_ms = shown_ms(v->since),
                                   .due_ms = v->state == JOB_WAITING ? shown_ms(v->due) : 0,
                                   .pool = o->demand.pool,

@@ -6,11 +6,13 @@
 #include "arena.h"
 #include "view.h"
 #include "wire.h"
+#include "zone_book.h"
 
 struct state_view {
     const struct state *state;
     uint32_t shard;
     struct arena *arena;
+    struct zone_book *zones; /* NULL: slots are told in UTC */
 };
 
 struct slice state_view_flow_name(const struct state_view *l, flow_id id);

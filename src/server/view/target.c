@@ -1,10 +1,13 @@
 /* target.c: see target.h. */
 #include "target.h"
 
+#include <stdio.h>
+
 #include "ids.h"
 #include "job_token.h"
 
 #define SCAN_MAX 65536u /* flows looked at for a beginning; more than these have it: say more */
+#define MATCHES_SHOWN 4u
 
 static bool is_visible(const struct session *n, const struct flow_view *v) {
     if (job_token_is_confined(n)) return v->id.v == n->job.job.flow.v;
@@ -50,40 +53,67 @@ bool target_numbers(struct server *s, struct slice text, uint64_t *ret_first, ui
     return shard == s->options.shard;
 }
 
+struct matches {
+    flow_id id[MATCHES_SHOWN + 1];
+    uint32_t count;
+};
+
+static enum err refuse_matches(struct server *s, struct slice text, const struct matches *all, struct why *why) {
+    char list[MATCHES_SHOWN * (FLOW_TEXT_BYTES + 2) + 1];
+    size_t len = 0;
+    for (uint32_t i = 0; i < all->count && i < MATCHES_SHOWN; i++) {
+        char own[FLOW_TEXT_BYTES];
+        flow_text(s->options.shard, all->id[i], own);
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", own);
+    }
+    return why_set(why, ERR_INVALID, "several flows begin with %.*s: %s%s; type more of the id", SLICE_FMT(text), list,
+                   all->count > MATCHES_SHOWN ? " and more" : "");
+}
+
 enum err target_flow(struct server *s, const struct session *n, struct slice text, flow_id *ret, struct why *why) {
     if (text.len == 0) return why_set(why, ERR_INVALID, "expected the id of a flow, like f13 or f3k9a");
     if (exact_flow(s, n, text, ret)) return ERR_OK;
     uint64_t first = 1, last = 0;
-    flow_id found = {0};
-    uint64_t end = view_flow_last(server_state(s));
+    struct matches all = {.count = 0};
     if (range_of(text, &first, &last)) {
+        uint64_t end = view_flow_last(server_state(s));
         if (last > end) last = end;
-        uint32_t looked = 0;
-        for (uint64_t id = first; id <= last; id++) {
+        for (uint64_t id = first; id <= last && all.count <= MATCHES_SHOWN; id++) {
             struct flow_view v;
-            if (++looked > SCAN_MAX)
+            if (id - first == SCAN_MAX)
                 return why_set(why, ERR_INVALID, "many flows begin with %.*s: type more of the id", SLICE_FMT(text));
-            if (!view_flow(server_state(s), (flow_id){id}, &v) || !is_visible(n, &v)) continue;
-            if (found.v != 0)
-                return why_set(why, ERR_INVALID, "several flows begin with %.*s: type more of the id", SLICE_FMT(text));
-            found.v = id;
+            if (view_flow(server_state(s), (flow_id){id}, &v) && is_visible(n, &v)) all.id[all.count++] = v.id;
         }
     }
-    if (found.v == 0) return why_set(why, ERR_NOT_FOUND, "there is no flow %.*s", SLICE_FMT(text));
-    *ret = found;
+    if (all.count == 0) return why_set(why, ERR_NOT_FOUND, "there is no flow %.*s", SLICE_FMT(text));
+    if (all.count > 1) return refuse_matches(s, text, &all, why);
+    *ret = all.id[0];
     return ERR_OK;
 }
 
 struct beginning {
     struct slice text;
     struct job_ref found;
+    struct slice names[MATCHES_SHOWN];
     uint32_t count;
 };
 
 static void note_beginning(void *ctx, const struct job_view *job) {
     struct beginning *b = ctx;
     if (!slice_begins(job->name, b->text)) return;
+    if (b->count < MATCHES_SHOWN) b->names[b->count] = job->name;
     if (b->count++ == 0) b->found = job->ref;
+}
+
+static enum err refuse_beginning(const struct beginning *b, struct why *why) {
+    struct buf list;
+    buf_init(&list, 4096);
+    for (uint32_t i = 0; i < b->count && i < MATCHES_SHOWN; i++)
+        buf_printf(&list, "%s%.*s", i > 0 ? ", " : "", SLICE_FMT(b->names[i]));
+    (void)why_set(why, ERR_INVALID, "%u jobs begin with %.*s: %.*s%s; type more of the name", b->count,
+                  SLICE_FMT(b->text), SLICE_FMT(buf_slice(&list)), b->count > MATCHES_SHOWN ? " and more" : "");
+    buf_fini(&list);
+    return ERR_INVALID;
 }
 
 static enum err job_in(struct server *s, flow_id flow, struct slice flow_text, struct slice name, struct job_ref *ret,
@@ -98,8 +128,7 @@ static enum err job_in(struct server *s, flow_id flow, struct slice flow_text, s
     view_each_job(server_state(s), flow, note_beginning, &b);
     if (b.count == 0)
         return why_set(why, ERR_NOT_FOUND, "flow %.*s has no job %.*s", SLICE_FMT(flow_text), SLICE_FMT(name));
-    if (b.count > 1)
-        return why_set(why, ERR_INVALID, "%u jobs begin with %.*s: type more of the name", b.count, SLICE_FMT(name));
+    if (b.count > 1) return refuse_beginning(&b, why);
     *ret = b.found;
     return ERR_OK;
 }

@@ -62,9 +62,24 @@ static bool runs_a_process(uint8_t kind) {
     return job_kind_of(kind)->runs == JOB_RUNS_PROGRAM;
 }
 
+static void env_add(struct server *s, const struct wire_pair *pairs, uint32_t count, struct wire_assignment *ret) {
+    struct wire_pair *all = ARENA_ARRAY(&s->frame_arena, struct wire_pair, ret->env.count + count);
+    if (ret->env.count > 0) memcpy(all, ret->env.at, sizeof *all * ret->env.count);
+    memcpy(all + ret->env.count, pairs, sizeof *all * count);
+    ret->env = (struct tlv_list){all, ret->env.count + count};
+}
+
+/* A job of a flow that a schedule made: which slot it is for. */
+static void fill_slot(struct server *s, const struct flow_view *flow, struct wire_assignment *ret) {
+    const struct wire_pair env[] = {
+        {SLICE("REEVE_SCHEDULE"), flow->schedule},
+        {SLICE("REEVE_SLOT"), zone_book_slot(&s->zones, flow->zone, flow->slot.ms, &s->frame_arena)}};
+    env_add(s, env, 2, ret);
+}
+
 /* A child of a foreach job: which of the items is its own, filled in. */
 static void fill_item(struct server *s, const struct job_view *job, struct wire_assignment *ret) {
-    struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, 2);
+    struct wire_pair env[2];
     char *index = arena_alloc(&s->frame_arena, 16);
     struct slice item = {0};
     struct why why = {{0}};
@@ -76,7 +91,7 @@ static void fill_item(struct server *s, const struct job_view *job, struct wire_
     }
     env[0] = (struct wire_pair){SLICE("REEVE_ITEM_INDEX"), slice_str(index)};
     env[1] = (struct wire_pair){SLICE("REEVE_ITEM"), item};
-    ret->env = (struct tlv_list){env, item.ptr != NULL ? 2 : 1};
+    env_add(s, env, item.ptr != NULL ? 2 : 1, ret);
 }
 
 /* Returns about how many bytes it takes. */
@@ -108,6 +123,7 @@ static size_t fill(struct server *s, const struct attempt_effect *a, const struc
     if (job->parent_count > 0) ret->inputs = inputs_of(s, a->job, &bytes);
     if (job->item != UINT32_MAX) fill_item(s, job, ret);
     if (job->options->calls) external_step_fill(s, a, job, ret);
+    if (flow.schedule.len > 0) fill_slot(s, &flow, ret);
     return bytes + 256 + ret->body.len + job->constraints.len;
 }
 

@@ -59,7 +59,7 @@ spec("a decision about what was answered meanwhile is not taken, and that is exp
     first.open("POST", `/api/v1/questions/${number}/verdict`, false);
     first.setRequestHeader("content-type", "application/json");
     first.setRequestHeader("reeve-csrf", localStorage.getItem("reeve.csrf") ?? "");
-    first.send(JSON.stringify({ verdict: "deny", hash }));
+    first.send(JSON.stringify({ verdict: "reject", hash }));
     document.querySelector(".decision .primary").click();
   }, { number: asked.question, hash: asked.hash });
   await page.getByRole("alert").filter({ hasText: `Your decision on ${flow}/ok was not taken` }).waitFor();
@@ -113,6 +113,20 @@ spec("the node of a gate leads to its own question", async ({ open, fresh }) => 
   await page.getByRole("searchbox", { name: "Find a job" }).press("Enter");
   await page.getByRole("link", { name: "Approve…" }).click();
   await question(page, "Its own?").getByRole("button", { name: "Approve" }).waitFor();
+});
+
+spec("what the jobs before a gate gave is shown with the question", async ({ reeve, open }) => {
+  const flow = await reeve.submit({
+    jobs: {
+      build: { run: "echo '{\"accuracy\": 0.93}' > \"$REEVE_OUTPUT\"; echo x > report.txt", artifacts: ["report.txt"] },
+      ok: { needs: "build", gate: { message: "Good enough?" } },
+    },
+  });
+  const page = await open(`/approvals?job=${flow}/ok`);
+  const results = page.getByRole("region", { name: "Results so far" });
+  await results.getByText('"accuracy": 0.93').waitFor();
+  await results.getByRole("link", { name: "report.txt" }).waitFor();
+  await reeve.cli("cancel", flow);
 });
 
 spec("a vote of a quorum is counted", async ({ reeve, open }) => {

@@ -57,7 +57,7 @@ spec("every template can be submitted as it is", async ({ reeve, open }) => {
   for (const title of ["Chain", "Diamond", "Map and reduce", "Training with a gate", "Saga"]) {
     const page = await open("/new");
     await template(page, title);
-    await page.getByText("Nothing wrong that can be seen from here").waitFor();
+    await page.getByText("No problems found so far").waitFor();
     await page.getByRole("button", { name: "Submit" }).click();
     const dialog = page.getByRole("dialog", { name: "Parameters of this run" });
     await page.waitForFunction(() => location.pathname.startsWith("/flows/") || document.querySelector("dialog[open]") !== null);

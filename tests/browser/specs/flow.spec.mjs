@@ -133,15 +133,29 @@ spec("list and timeline show the same jobs; the view is in the address", async (
   await page.getByRole("tab", { name: "List" }).click();
   const table = page.getByRole("table", { name: "Jobs" });
   await table.getByRole("link", { name: "three" }).waitFor();
-  await legend(page, "failed", 2).click();
+  await legend(page, "upstream failed", 1).waitFor(); // it never ran: not the same as the one that did
+  await legend(page, "^failed", 1).click();
   await table.getByRole("link", { name: "one" }).waitFor({ state: "detached" });
   await page.reload();
   await table.getByRole("link", { name: "two" }).waitFor();
-  assert.equal(await table.locator(".job-row:not(.rows-head)").count(), 2);
+  assert.equal(await table.locator(".job-row:not(.rows-head)").count(), 1);
   await page.getByRole("tab", { name: "Timeline" }).click();
   await page.getByRole("button", { name: "All", exact: true }).click();
-  await page.getByRole("img", { name: /^Timeline of 2 jobs/ }).waitFor(); // the third never began
+  await page.getByRole("img", { name: /^Timeline of 3 jobs/ }).waitFor(); // also the one that never began
+  await page.getByRole("button", { name: "By worker" }).click();
+  await page.getByRole("img", { name: /^Timeline of 1 slots/ }).waitFor();
+  assert.match(page.url(), /rows=workers/);
   assert.match(page.url(), /view=timeline/);
+});
+
+spec("a flow shows the last runs of its name", async ({ reeve, open }) => {
+  const flows = [];
+  for (const run of ["true", "exit 1"]) flows.push(await reeve.submit({ name: "twice", jobs: { a: { run, retries: 0 } } }));
+  for (const flow of flows) await reeve.ended(flow);
+  const page = await open(`/flows/${flows[1]}`);
+  await page.locator(".flow-facts .runs a.state-failed").waitFor();
+  await page.locator(".flow-facts .runs a.state-succeeded").click();
+  await page.waitForURL(new RegExp(`/flows/${flows[0]}`));
 });
 
 spec("the critical path is drawn when asked for", async ({ reeve, open }) => {
@@ -165,8 +179,65 @@ spec("items of a foreach job are unfolded and folded", async ({ reeve, open }) =
   await legend(page, "succeeded", 3).waitFor();
   await card(page).getByRole("button", { name: "Unfold 5 items" }).click();
   await legend(page, "succeeded", 8).waitFor();
+  assert.match(page.url(), /unfold=map/);
+  await page.reload(); // the address keeps it
+  await legend(page, "succeeded", 8).waitFor();
   await card(page).getByRole("button", { name: "Fold items" }).click();
   await legend(page, "succeeded", 3).waitFor();
+});
+
+spec("a folded foreach job shows that items of it failed, and its page lists them", async ({ reeve, open }) => {
+  const flow = await reeve.submit({
+    jobs: { map: { foreach: { in: [1, 2, 3], allow: 1 }, run: "test ${item} != 2", retries: 0 } },
+  });
+  assert.equal((await reeve.ended(flow)).state, "succeeded");
+  const page = await open(`/flows/${flow}`);
+  await laidOut(page);
+  await until(() => pixels(page, "state-failed"), "a part of the node is red");
+  await page.goto(`/jobs/${flow}/map`);
+  await page.getByText("2 of 3 ok, 1 failed").waitFor();
+  const items = page.getByRole("table", { name: "Items" });
+  await items.getByRole("link", { name: `${flow}/map[2]` }).waitFor();
+  await page.getByLabel("State").selectOption("failed");
+  await items.getByRole("link", { name: `${flow}/map[2]` }).waitFor({ state: "detached" });
+  await items.getByRole("link", { name: `${flow}/map[1]` }).waitFor();
+});
+
+spec("where the graph is looked at is in the address", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ jobs: { a: { noop: true }, b: { needs: "a", noop: true } } });
+  await reeve.ended(flow);
+  const page = await open(`/flows/${flow}`);
+  await laidOut(page);
+  const seen = () => pixels(page, "state-succeeded");
+  await until(seen, "all of it is drawn");
+  const before = await seen();
+  await page.getByRole("button", { name: "Larger" }).click();
+  await page.getByRole("button", { name: "Larger" }).click();
+  await page.waitForURL(/zoom=/);
+  await until(async () => (await seen()) > before, "it is larger");
+  const larger = await seen();
+  await page.reload();
+  await laidOut(page);
+  await until(async () => Math.abs((await seen()) - larger) < larger / 10, "and as large after a reload");
+  await page.getByRole("button", { name: "Fit" }).click();
+  await page.waitForURL((url) => !url.search.includes("zoom="));
+});
+
+spec("the log of a flow has the lines of all its jobs, in their order, and goes on", async ({ reeve, open }) => {
+  const wait = `until [ -f "${reeve.data}/go-flow" ]; do sleep 0.1; done`;
+  const flow = await reeve.submit({
+    jobs: { first: { run: "echo alpha; echo beta >&2" }, second: { needs: "first", run: `echo gamma; ${wait}; echo delta` } },
+  });
+  const page = await open(`/flows/${flow}?view=log`);
+  const lines = page.getByRole("table", { name: "Lines" }).locator(".flow-log-text");
+  await lines.filter({ hasText: "gamma" }).waitFor();
+  const texts = await lines.allInnerTexts();
+  assert.deepEqual(texts.filter((text) => text !== "! beta"), ["alpha", "gamma"]);
+  assert.ok(texts.includes("! beta"), "standard error is marked");
+  await reeve.cli("run", "--", "touch", `${reeve.data}/go-flow`);
+  await lines.filter({ hasText: "delta" }).waitFor();
+  await page.getByRole("link", { name: "first" }).first().click();
+  await page.waitForURL(new RegExp(`/jobs/${flow}/first`));
 });
 
 spec("a cascade lights one job after the other", async ({ reeve, open }) => {

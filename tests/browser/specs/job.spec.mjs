@@ -50,6 +50,28 @@ spec("the log has colours, search and a download", async ({ reeve, open }) => {
   assert.equal(await readFile(await download.path(), "utf8"), await reeve.cli("logs", `${flow}/speak`));
 });
 
+spec("a log tells times and standard error, and a line has an address", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ name: "two-streams", jobs: { speak: { run: "echo plain; sleep 0.3; echo wrong >&2; sleep 0.3; echo last" } } });
+  await reeve.ended(flow);
+  const page = await open(`/jobs/${flow}/speak`);
+  const row = (text) => page.locator(".log-row", { hasText: text });
+  await page.getByRole("heading", { level: 1 }).getByText("two-streams").waitFor();
+  await row("wrong").and(page.locator("[data-stream=err]")).waitFor();
+  assert.equal(await row("wrong").locator(".log-stream").innerText(), "!");
+  assert.equal(await row("plain").getAttribute("data-stream"), "out");
+  await page.getByLabel("Times").check();
+  const times = await page.locator(".log-time").allInnerTexts();
+  assert.equal(times.length, 3);
+  for (const time of times) assert.match(time, /^\d\d:\d\d:\d\d\.\d{3}$/);
+  assert.ok(times[0] < times[2]);
+  await row("wrong").getByRole("link", { name: "Link to line 2" }).click();
+  await page.locator(".log-row.linked", { hasText: "wrong" }).waitFor();
+  assert.match(page.url(), /line=2/);
+  await page.reload();
+  await page.locator(".log-row.linked", { hasText: "wrong" }).waitFor();
+  await page.getByText("3 lines").waitFor();
+});
+
 spec("the log of a job that runs comes as it is written, and stays at its end", async ({ reeve, open }) => {
   const run = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo line $i; done; until [ -f go ]; do sleep 0.1; done; echo the last line";
   const flow = await reeve.submit({ name: "live", jobs: { talk: { run, workdir: reeve.data } } });
@@ -110,10 +132,10 @@ spec("a job says why it does not run, and links its neighbours", async ({ reeve,
   await page.locator(".why").waitFor();
   const [reason] = await reeve.json("why", `${flow}/second`);
   assert.ok((await page.locator(".why").innerText()).includes(reason.text));
-  await page.getByRole("link", { name: "History and neighbours" }).click();
+  await page.getByRole("link", { name: "History and dependencies" }).click();
   await page.locator(".neighbours").getByRole("link", { name: `${flow}/first` }).click();
   await page.waitForURL(new RegExp(`/jobs/${flow}/first`));
-  await page.getByRole("link", { name: "History and neighbours" }).click();
+  await page.getByRole("link", { name: "History and dependencies" }).click();
   await page.locator(".neighbours").getByRole("link", { name: `${flow}/second` }).waitFor();
   await page.getByRole("table", { name: "States" }).getByText("running").waitFor();
   await reeve.cli("cancel", flow);

@@ -17,7 +17,7 @@ spec("a worker is drained and takes jobs again; what it runs is shown", async ({
   await own.cli("cancel", flow);
   await worker.getByText("0 of 4").waitFor();
   await worker.getByRole("button", { name: "Drain" }).click();
-  await worker.getByText("takes no more").waitFor();
+  await worker.locator(".state-timed_out", { hasText: "draining" }).waitFor();
   assert.equal((await own.json("workers"))[0].draining, true);
   await worker.getByRole("button", { name: "Take jobs again" }).click();
   await worker.getByText("takes jobs").waitFor();
@@ -92,7 +92,7 @@ spec("dead letters are retried and discarded, one, selected and all", async ({ o
   await row(page, `${flow}/bad3`).getByRole("checkbox").check();
   await page.getByRole("button", { name: "Discard selected" }).click();
   await confirmed(page, "Discard");
-  await page.getByText("2 are put away").waitFor();
+  await page.getByText("2 discarded").waitFor();
   assert.deepEqual(await names(), ["bad1", "bad4"]);
   await page.getByRole("button", { name: "Retry all" }).click();
   await confirmed(page, "Retry");
@@ -118,6 +118,44 @@ spec("dead letters are filtered by flow and by how they ended, in the address", 
   await page.getByLabel("Ended").selectOption("timed_out");
   await page.getByText("No dead letter fits the filter").waitFor();
   assert.equal(new URL(page.url()).searchParams.get("state"), "timed_out");
+});
+
+spec("dead letters are sorted, named by their flow, and handled by cause", async ({ open, fresh }) => {
+  const own = await fresh();
+  const jobs = { a1: { run: "exit 7", retries: 0 }, a2: { run: "exit 7", retries: 0 }, slow: { run: "sleep 60", timeout: "100ms", retries: 0 } };
+  const flow = await own.submit({ name: "causes", jobs });
+  await own.ended(flow);
+  const page = await open("/dead", { reeve: own });
+  await row(page, `${flow}/a1`).getByText("causes").waitFor();
+  const first = () => page.locator("tr[data-row]").first().getAttribute("data-row");
+  await page.getByRole("columnheader", { name: "Job" }).getByRole("button").click();
+  await page.waitForURL(/sort=job/);
+  assert.equal(await first(), `${flow}/a1`);
+  await page.getByRole("button", { name: "Group by cause" }).click();
+  const causes = page.getByRole("table", { name: "Dead letters by cause" });
+  const exits = causes.locator("tbody tr").filter({ hasText: "exit 7" });
+  await exits.getByText("2", { exact: true }).waitFor();
+  await exits.getByRole("button", { name: "Discard" }).click();
+  await confirmed(page, "Discard");
+  await page.getByText("2 discarded").waitFor();
+  assert.deepEqual((await own.json("dead")).map((job) => job.job), [`${flow}/slow`]);
+});
+
+spec("workers can be drained in a window of 1280 pixels, however much they can do", async ({ open, fresh }) => {
+  const page = await open("/workers", { reeve: await fresh() });
+  const box = await page.getByRole("button", { name: "Drain" }).boundingBox();
+  assert.ok(box.x + box.width <= 1280, `Drain ends at ${box.x + box.width} px`);
+});
+
+spec("keys that keep blobs are shown when asked for", async ({ reeve, open }) => {
+  const text = await reeve.withFile({ jobs: { a: { noop: true } } }, (file) => reeve.cli("blob", "put", file));
+  const hash = /[0-9a-f]{64}/.exec(text)[0];
+  await reeve.cli("kv", "set", "zoo", "1"); // behind all keys of blobs
+  const page = await open("/store");
+  await row(page, "zoo").waitFor();
+  assert.equal(await row(page, `blob:${hash}`).count(), 0);
+  await page.getByLabel("Keys of blobs, too").check();
+  await row(page, `blob:${hash}`).waitFor();
 });
 
 spec("a schedule is added, paused, resumed, backfilled and removed", async ({ reeve, open }) => {
@@ -152,6 +190,8 @@ spec("a schedule is added, paused, resumed, backfilled and removed", async ({ re
   await page.getByText("hourly fires for the past").waitFor();
   await hourly.getByRole("link").first().waitFor();
   assert.ok((await schedule()).fired >= 1);
+  await hourly.locator("[data-state]").waitFor(); // how the last run went
+  await page.locator(".runs a").first().waitFor(); // and the ones before it
   await hourly.getByRole("button", { name: "Remove" }).click();
   await confirmed(page, "Remove");
   await hourly.waitFor({ state: "detached" });
@@ -243,6 +283,17 @@ spec("the audit tells who did what, filtered in the address, and links to it", a
   assert.equal(await table.locator("tbody tr").count(), told.records.length);
   await link.click();
   await page.waitForURL(new RegExp(`/flows/${flow}`));
+});
+
+spec("the audit shows people, not what the server decides by itself", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ name: "judged", jobs: { y: { when: "1 == 2", noop: true } } });
+  await reeve.ended(flow);
+  const page = await open(`/audit?flow=${flow}`);
+  const table = page.getByRole("table", { name: "Audit records" });
+  await table.getByText("submitted").waitFor();
+  assert.equal(await table.getByText("verdict").count(), 0);
+  await page.getByLabel("Also what the server and workers did").check();
+  await table.getByText("verdict").first().waitFor();
 });
 
 spec("flows of one agent run are one row", async ({ reeve, open }) => {

@@ -53,6 +53,25 @@ spec("the plots follow the server's numbers, and what they showed outlives the p
   assert.ok(kept >= 2, `${kept} ticks were kept over a reload`);
 });
 
+spec("the overview opens with a past, the flows of the day, the next schedules and the server itself", async ({ fresh, open }) => {
+  const reeve = await fresh();
+  const nightly = { name: "nightly", schedule: { cron: "30 2 * * *" }, jobs: { report: "echo done" } };
+  await reeve.withFile(nightly, (file) => reeve.cli("schedule", "add", file));
+  await reeve.ended(await reeve.submit({ jobs: { a: { noop: true } } }));
+  await reeve.ended(await reeve.submit({ name: "broken", jobs: { a: { run: "exit 1", retries: 0 } } }));
+  const page = await open("/", { reeve });
+  await tile(page, "flows ok / failed").filter({ hasText: "1 / 1" }).waitFor();
+  await page.locator(".plot-box[data-points]").first().waitFor();
+  const past = page.waitForResponse((answer) => answer.url().includes("/stats/history") && answer.url().includes("step_ms=899000"));
+  await page.getByRole("button", { name: "24 h" }).click();
+  assert.ok((await (await past).json()).samples.length >= 2, "since the server started");
+  assert.match(page.url(), /span=24h/);
+  await page.waitForFunction(() => Number(document.querySelector(".plot-box").dataset.points) >= 1);
+  await part(page, "Next schedules").getByRole("link", { name: "nightly" }).waitFor();
+  await part(page, "Failed lately").getByText("broken", { exact: true }).waitFor();
+  await part(page, "Server").locator("[data-health=Journal][data-good=true]").getByText("free for new work").waitFor();
+});
+
 spec("the overview is painted within a second", async ({ reeve, open }) => {
   const page = await open("/flows", { reeve });
   await page.goto("/");

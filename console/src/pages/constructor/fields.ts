@@ -101,8 +101,8 @@ export const WORK = ["run", "script", "archive", "service", "gate", "external", 
 
 const JOB_GROUPS: [string, string[]][] = [
   ["What it does", WORK],
-  ["Order", ["needs", "when", "foreach", "on_upstream", "phase"]],
-  ["Attempts and time", ["retries", "backoff", "timeout", "fatal_exit_codes", "delay", "start_at", "start_within", "deadline", "dispatch_timeout", "kill_grace"]],
+  ["Order", ["needs", "when", "foreach", "trigger", "on_upstream", "phase"]],
+  ["Attempts and time", ["retries", "backoff", "timeout", "retry_on", "fatal_exit_codes", "delay", "start_at", "start_within", "deadline", "dispatch_timeout", "kill_grace"]],
   ["Environment and files", ["env", "inputs", "artifacts", "stdin", "workdir", "log_limit"]],
   ["Where it runs", ["pool", "topic", "requires", "placement", "resources", "priority", "prefer", "affinity"]],
   ["Bounds", ["limits", "sandbox", "concurrency", "rate", "exclusive"]],
@@ -112,7 +112,7 @@ const JOB_GROUPS: [string, string[]][] = [
 const FLOW_GROUPS: [string, string[]][] = [
   ["The flow", ["name", "description", "params", "labels"]],
   ["For all its jobs", ["defaults"]],
-  ["Once, or again and again", ["key", "key_for", "schedule", "phases", "trace"]],
+  ["Schedule and idempotency", ["key", "key_for", "schedule", "phases", "compensate_on", "trace"]],
 ];
 
 function grouped(fields: Field[], groups: [string, string[]][]): Group[] {

@@ -67,6 +67,17 @@ export const templates: Template[] = [
     },
   },
   {
+    id: "service",
+    title: "Service",
+    text: "A process that is kept running: started again when it ends, replaced when it is deployed anew.",
+    file: {
+      name: "clock",
+      jobs: {
+        clock: { service: { run: "while :; do date; sleep 10; done" } },
+      },
+    },
+  },
+  {
     id: "saga",
     title: "Saga",
     text: "Each step names what undoes it; a refusal unwinds them, last first.",

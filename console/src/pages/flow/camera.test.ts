@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { centre, firstView, fit, pan, reveal, zoom } from "./camera";
+import { cameraOf, cameraText, centre, firstView, fit, pan, reveal, zoom } from "./camera";
 
 const screen = { width: 800, height: 600 };
 
@@ -33,4 +33,9 @@ test("pan, centre and reveal", () => {
   const camera = { x: 0, y: 0, scale: 1 };
   expect(reveal(camera, { x: 100, y: 100, width: 50, height: 50 }, screen)).toEqual(camera);
   expect(reveal(camera, { x: 900, y: 100, width: 50, height: 50 }, screen).x).toBe(190);
+});
+
+test("a camera comes back from an address, and nonsense is none", () => {
+  expect(cameraOf(cameraText({ x: 12.4, y: -3, scale: 0.5 }))).toEqual({ x: 12, y: -3, scale: 0.5 });
+  for (const text of [null, "", "1,2", "a,b,c", "0,0,0", "0,0,99"]) expect(cameraOf(text)).toBeUndefined();
 });

@@ -64,3 +64,12 @@ export function reveal(
   else if (box.y + box.height + space > bottom) y += box.y + box.height + space - bottom;
   return { ...camera, x, y };
 }
+
+/** For an address, and back; what is no camera is undefined. */
+export const cameraText = ({ x, y, scale }: Camera): string => `${Math.round(x)},${Math.round(y)},${Number(scale.toPrecision(3))}`;
+
+export function cameraOf(text: string | null): Camera | undefined {
+  const [x, y, scale] = (text ?? "").split(",").map(Number);
+  if (text === null || x === undefined || y === undefined || scale === undefined) return undefined;
+  return [x, y, scale].every(Number.isFinite) && scale > 0 && scale <= SCALE_MAX ? { x, y, scale } : undefined;
+}

@@ -37,7 +37,7 @@ test("a ready job has the server's reason", () => {
 
 test("a cascade names its root", () => {
   const got = why([{ job: "f1/a", state: "failed", cause: "upstream", root: "f1/load" }], 0);
-  expect(got).toMatchObject({ headline: "failed because load did not succeed", rule: { name: "Cascade" } });
+  expect(got).toMatchObject({ headline: "Not run because load did not succeed", rule: { name: "Cascade" } });
 });
 
 test("a running job has its worker and lease", () => {
@@ -55,6 +55,7 @@ test("every state has a headline and a rule", () => {
     "checking",
     "succeeded",
     "failed",
+    "upstream_failed",
     "timed_out",
     "cancelled",
     "denied",

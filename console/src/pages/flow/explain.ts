@@ -98,7 +98,8 @@ function ended(subject: Subject): Explanation {
   const cause = job.cause === "" || job.cause === "none" ? "" : ` (${job.cause.replaceAll("_", " ")})`;
   if (job.cause === "upstream") {
     const root = job.root === "" ? "a job before it" : job.root.slice(job.root.indexOf("/") + 1);
-    return { headline: `${stateInfo(job.state).label} because ${root} did not succeed`, facts, rule: rules.cascade };
+    const what = job.state === "upstream_failed" ? "Not run" : stateInfo(job.state).label;
+    return { headline: `${what} because ${root} did not succeed`, facts, rule: rules.cascade };
   }
   const ruleOf: Record<string, Rule> = {
     succeeded: rules.batch,

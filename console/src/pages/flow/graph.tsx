@@ -4,10 +4,11 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 
 import { jobPath, navigate, setQuery } from "../../router";
 import { stateInfo } from "../../ui/states";
+import { cameraOf, cameraText, type Camera } from "./camera";
 import { JobCard } from "./card";
 import { statesChosen } from "./legend";
 import type { Lights } from "./lights";
-import { criticalPath, type Attempt, type FlowGraph, type JobNow } from "./model";
+import { criticalPath, workMs, type Attempt, type FlowGraph, type JobNow } from "./model";
 import type { SceneInput } from "./scene";
 import { Stage } from "./stage";
 import { useLayout } from "./use-layout";
@@ -29,6 +30,7 @@ export interface GraphProps {
 const LEAVE_MS = 250; // time to get from a node to its card
 const PAN_PX = 80; // by an arrow with Shift
 const MINI_FROM = 30; // jobs
+const ADDRESS_MS = 300; // the address follows the camera when it rests
 const HELP =
   "Graph of the jobs. Arrows go from job to job, Enter opens one, plus, minus and 0 zoom, Shift with arrows moves. " +
   "The List tab has the same as a table.";
@@ -88,6 +90,7 @@ export function GraphView(props: GraphProps) {
     [graph, attempts, showPath, showPath ? props.nowMs : 0],
   );
 
+  const tookMs = useCallback((index: number) => workMs(attempts[index] ?? [], 0), [attempts]);
   const openJob = (index: number) => navigate(jobPath(`${graph.flow}/${graph.nodes[index]!.name}`));
   const choose = (index: number) => setQuery({ job: index < 0 ? null : graph.nodes[index]!.name });
   const tapped = useRef((_index: number, _byTouch: boolean) => {});
@@ -98,13 +101,22 @@ export function GraphView(props: GraphProps) {
 
   useEffect(() => {
     const elements = { canvas: canvas.current!, mini: mini.current!, frame: frame.current! };
-    const made = new Stage(elements, { hover: setHovered, tap: (index, byTouch) => tapped.current(index, byTouch) });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const moved = (camera: Camera | undefined) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => setQuery({ zoom: camera === undefined ? null : cameraText(camera) }), ADDRESS_MS);
+    };
+    const tap = (index: number, byTouch: boolean) => tapped.current(index, byTouch);
+    const made = new Stage(elements, { hover: setHovered, tap, moved }, cameraOf(query.get("zoom")));
     stage.current = made;
-    return () => made.close();
+    return () => {
+      clearTimeout(timer);
+      made.close();
+    };
   }, []);
   useEffect(() => {
-    if (layout !== undefined) stage.current?.show({ graph, layout, now, lights: props.lights, dimmed, critical, selected, hovered });
-  }, [graph, layout, now, props.lights, dimmed, critical, selected, hovered]);
+    if (layout !== undefined) stage.current?.show({ graph, layout, now, tookMs, lights: props.lights, dimmed, critical, selected, hovered });
+  }, [graph, layout, now, tookMs, props.lights, dimmed, critical, selected, hovered]);
   useLayoutEffect(() => stage.current?.pin(card.current));
 
   const keys = (event: KeyboardEvent) => {

@@ -2,7 +2,7 @@
 // that. Nothing here asks the server or draws, so the same functions serve the live view and the time slider.
 import type { AttemptView, JobView } from "../../api/client";
 import type { ChangeEvent } from "../../api/events";
-import { stateInfo } from "../../ui/states";
+import { shownState, stateInfo } from "../../ui/states";
 
 export interface JobNode {
   name: string; // without the flow
@@ -108,7 +108,7 @@ function itemsOf(job: JobView): ItemCounts | undefined {
 }
 
 export const nowOf = (job: JobView): JobNow => ({
-  state: job.state ?? "unknown",
+  state: shownState(job.state ?? "unknown", job.cause),
   cause: job.cause ?? "",
   attempt: job.attempt ?? 0,
   sinceMs: job.since_ms ?? 0,
@@ -160,7 +160,7 @@ function moved(now: JobNow, event: ChangeEvent): JobNow {
   const to = event.to ?? now.state;
   return {
     ...now,
-    state: to,
+    state: shownState(to, event.cause),
     cause: event.cause === undefined || event.cause === "none" ? "" : event.cause,
     attempt: event.attempt ?? now.attempt,
     sinceMs: event.time_ms,

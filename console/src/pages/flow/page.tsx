@@ -2,18 +2,22 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { PageProps } from "../../app";
-import { post, type FlowView } from "../../api/client";
+import { post, type FlowView, type Schemas } from "../../api/client";
 import { comparePositions } from "../../api/events";
+import { useGet } from "../../api/hooks";
 import { may } from "../../api/session";
 import { Link, flowPath, navigate, setQuery } from "../../router";
-import { Ago, Dialog, durationText, Loading, Page, Problem, StateBadge, useNow } from "../../ui/parts";
+import { Ago, Dialog, durationText, Loading, Page, Person, Problem, StateBadge, useNow } from "../../ui/parts";
 import { act } from "../../ui/toast";
 import { Definition, givenOf, RunAgain } from "./definition";
+import { groupFlows, RUNS_SHOWN } from "../flows/group";
+import { Runs } from "../flows/runs";
 import { GraphView } from "./graph";
 import { useHistory } from "./history";
 import { Legend, statesChosen } from "./legend";
 import { ListView } from "./list";
 import { Lights } from "./lights";
+import { FlowLog } from "./log";
 import { countStates, type JobNow } from "./model";
 import { Past } from "./past";
 import { Progress } from "./progress";
@@ -26,6 +30,7 @@ const views = [
   { key: "graph", label: "Graph" },
   { key: "timeline", label: "Timeline" },
   { key: "list", label: "List" },
+  { key: "log", label: "Log" },
   { key: "definition", label: "Definition" },
 ] as const;
 const ADDRESS_MS = 300; // the address follows the slider when it rests
@@ -110,6 +115,22 @@ function Actions({ view, onDone }: { view: FlowView; onDone: () => void }) {
   );
 }
 
+/** The flows of the same name: is this one slower than it used to be? */
+function SameName({ name }: { name: string }) {
+  const got = useGet<Schemas["listed"]>("/flows", { name, most: RUNS_SHOWN }, (event) => event.type === "flow");
+  const runs = (got.data?.flows ?? []).filter((run) => run.name === name);
+  const usual = groupFlows(runs)[0]?.tookMs;
+  if (runs.length < 2) return null;
+  return (
+    <div>
+      <dt>Last runs</dt>
+      <dd>
+        <Runs runs={runs} /> {usual === undefined ? null : <span class="faint">usually {durationText(usual)}</span>}
+      </dd>
+    </div>
+  );
+}
+
 function Facts({ view }: { view: FlowView }) {
   const now = useNow();
   const took = (view.finished_ms || now) - (view.created_ms ?? now);
@@ -118,7 +139,7 @@ function Facts({ view }: { view: FlowView }) {
       <div>
         <dt>Submitted</dt>
         <dd>
-          <Ago ms={view.created_ms} /> by {view.principal ?? "?"}
+          <Ago ms={view.created_ms} /> by <Person of={view.principal ?? "?"} />
         </dd>
       </div>
       <div>
@@ -129,6 +150,7 @@ function Facts({ view }: { view: FlowView }) {
         <dt>Jobs</dt>
         <dd>{(view.job_count ?? 0).toLocaleString()}</dd>
       </div>
+      {view.name ? <SameName name={view.name} /> : null}
       {view.tenant && view.tenant !== "default" ? (
         <div>
           <dt>Tenant</dt>
@@ -221,6 +243,9 @@ function useMoment(store: FlowStore, query: URLSearchParams) {
   return { open, setOpen, close, history, past, count, setCount, moment, momentMs };
 }
 
+/** The foreach jobs whose items are shown one by one. */
+const unfoldedOf = (query: URLSearchParams) => (query.get("unfold") ?? "").split(",").filter((name) => name !== "");
+
 function Flow({ store, place }: { store: FlowStore } & PageProps) {
   const { view, graph } = store;
   const { query } = place;
@@ -231,6 +256,13 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
   useEffect(() => {
     if (time.moment !== undefined && time.moment.changed >= 0) pastLights.flash(time.moment.changed, performance.now());
   }, [time.moment]);
+  const unfolded = query.get("unfold") ?? "";
+  useEffect(() => {
+    if (graph === undefined) return;
+    const names = unfoldedOf(query);
+    for (const name of [...store.unfolded.keys()]) if (!names.includes(name)) store.fold(name);
+    for (const name of names) if (!store.unfolded.has(name) && graph.byName.has(name)) void act(() => store.unfold(name));
+  }, [unfolded, graph === undefined]);
   if (store.error !== undefined && view === undefined)
     return (
       <Page title="Flow">
@@ -246,8 +278,8 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
   const nowMs = view.finished_ms || clock;
   const viewsProps = graph === undefined ? undefined : { graph, now, attempts: store.attempts, query };
   const toggle = (name: string) => {
-    if (store.unfolded.has(name)) store.fold(name);
-    else void act(() => store.unfold(name));
+    const names = unfoldedOf(query);
+    setQuery({ unfold: (names.includes(name) ? names.filter((each) => each !== name) : [...names, name]).join(",") });
   };
   return (
     <div class="flow">
@@ -324,6 +356,8 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
         />
       ) : shown === "timeline" ? (
         <TimelineView {...viewsProps} createdMs={view.created_ms ?? 0} endMs={nowMs} momentMs={time.momentMs} />
+      ) : shown === "log" ? (
+        <FlowLog {...viewsProps} />
       ) : (
         <ListView {...viewsProps} nowMs={nowMs} />
       )}

@@ -6,6 +6,7 @@ const order = [
   "succeeded",
   "skipped",
   "failed",
+  "upstream_failed",
   "timed_out",
   "cancelled",
   "denied",
@@ -16,6 +17,14 @@ const order = [
   "held",
   "ready",
 ];
+
+/** The jobs of a flow by state, those that failed only because of another apart where the server tells how many. */
+export function jobCounts(flow: { states?: Record<string, number>; upstream_failed?: number }): Map<string, number> {
+  const counts = new Map(Object.entries(flow.states ?? {}));
+  const upstream = flow.upstream_failed ?? 0;
+  if (upstream > 0) counts.set("upstream_failed", upstream).set("failed", Math.max(0, (counts.get("failed") ?? 0) - upstream));
+  return counts;
+}
 
 export function Progress({ counts }: { counts: ReadonlyMap<string, number> }) {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
@@ -37,7 +46,7 @@ export function Progress({ counts }: { counts: ReadonlyMap<string, number> }) {
             key={state}
             class={`state-${state}`}
             style={{ width: `${(count / Math.max(1, total)) * 100}%` }}
-            title={`${count} ${state}`}
+            title={`${count} ${state.replaceAll("_", " ")}`}
           />
         );
       })}

@@ -1,6 +1,7 @@
 // Draws the graph on a canvas: only what is seen, in as much detail as it is large. From afar a job is a block of
 // colour; nearer it has a name; near it has its sign, attempts and items too.
 import { colour } from "../../ui/theme";
+import { durationText } from "../../ui/parts";
 import { jobStates, stateInfo } from "../../ui/states";
 import type { Camera, Size } from "./camera";
 import type { Layout } from "./layout";
@@ -27,6 +28,7 @@ export interface SceneInput {
   graph: FlowGraph;
   layout: Layout;
   now: readonly JobNow[];
+  tookMs: (index: number) => number; // how long its attempts took; 0: nothing to tell
   lights: Lights;
   /** Jobs that are dimmed, by the legend or the search; undefined: none is. Another function means another choice. */
   dimmed: ((index: number) => boolean) | undefined;
@@ -327,6 +329,7 @@ export class Scene {
     context.beginPath();
     context.roundRect(x, y, 26, NODE_HEIGHT, [RADIUS, 0, 0, RADIUS]);
     context.fill();
+    if (now.items !== undefined && now.items.bad > 0) this.drawBadMark(context, x, y);
     context.textBaseline = "middle";
     context.textAlign = "center";
     context.fillStyle = this.palette.surface;
@@ -336,7 +339,7 @@ export class Scene {
     const full = scale >= FULL_SCALE;
     context.fillStyle = this.palette.text;
     context.font = "600 13px system-ui, sans-serif";
-    const second = full ? secondLine(node.kind, now, node.attemptsMax) : "";
+    const second = full ? secondLine(node.kind, now, node.attemptsMax, input.tookMs(index)) : "";
     context.fillText(this.cut(context, node.name, NODE_WIDTH - 42), x + 34, y + (second === "" ? NODE_HEIGHT / 2 : 14.5));
     if (second !== "") {
       context.fillStyle = this.palette.faint;
@@ -355,6 +358,14 @@ export class Scene {
     context.strokeStyle = stroke;
     context.lineWidth = width;
     context.stroke();
+  }
+
+  /** A folded foreach job may have succeeded although items of it failed: the lower part of its strip says so. */
+  private drawBadMark(context: CanvasRenderingContext2D, x: number, y: number): void {
+    context.fillStyle = this.stateColour("failed");
+    context.beginPath();
+    context.roundRect(x, y + NODE_HEIGHT - 12, 26, 12, [0, 0, 0, RADIUS]);
+    context.fill();
   }
 
   /** A bar of what ended well, badly and is under way. */
@@ -422,14 +433,18 @@ export class Scene {
 }
 
 /** Under the name: items, attempts, or the kind when it says something. */
-export function secondLine(kind: string, now: JobNow, attemptsMax: number): string {
+export function secondLine(kind: string, now: JobNow, attemptsMax: number, tookMs = 0): string {
   const label = stateInfo(now.state).label;
   if (now.items !== undefined) {
     const total = now.items.left + now.items.open + now.items.good + now.items.bad;
-    return `${(now.items.good + now.items.bad).toLocaleString()} / ${total.toLocaleString()}`;
+    const done = `${(now.items.good + now.items.bad).toLocaleString()} / ${total.toLocaleString()}`;
+    return now.items.bad > 0 ? `${now.items.bad.toLocaleString()} ✗ · ${done}` : done;
   }
-  const attempt = now.attempt > 1 ? ` · ${now.attempt} of ${attemptsMax}` : "";
-  return `${label}${attempt}${kind === "" || kind === "command" ? "" : ` · ${kind}`}`;
+  const parts = [label];
+  if (tookMs > 0 && stateInfo(now.state).over) parts.push(durationText(tookMs));
+  if (now.attempt > 1) parts.push(`${now.attempt} of ${Math.max(now.attempt, attemptsMax)}`);
+  if (tookMs === 0 && kind !== "" && kind !== "command") parts.push(kind);
+  return parts.join(" · ");
 }
 
 /** All jobs as blocks, for the mini-map; how its units lie on the canvas. */

@@ -21,6 +21,7 @@ export interface StageElements {
 export interface StageListener {
   hover: (index: number) => void; // -1: no job is pointed at
   tap: (index: number, byTouch: boolean) => void;
+  moved: (camera: Camera | undefined) => void; // undefined: all of it is shown
 }
 
 export class Stage {
@@ -38,8 +39,13 @@ export class Stage {
 
   constructor(
     private readonly elements: StageElements,
-    listener: StageListener,
+    private readonly listener: StageListener,
+    first?: Camera | undefined, // where to look; without one at all of it
   ) {
+    if (first !== undefined) {
+      this.camera = first;
+      this.following = false;
+    }
     const { canvas } = elements;
     this.scene = new Scene(canvas);
     const resized = new ResizeObserver(() => this.resized());
@@ -88,6 +94,7 @@ export class Stage {
   fitAll(): void {
     if (this.input !== undefined) this.move(fit(this.input.layout, this.size));
     this.following = true;
+    this.listener.moved(undefined);
   }
 
   zoomBy(steps: number): void {
@@ -123,12 +130,14 @@ export class Stage {
     if (this.input === undefined) return;
     this.move(firstView(this.input.layout, this.size, FIRST_SCALE, this.input.graph.nodes.length));
     this.following = true;
+    this.listener.moved(undefined);
   }
 
   private move(camera: Camera): void {
     this.following = false;
     this.camera = camera;
     this.movedMs = performance.now();
+    this.listener.moved(camera);
     this.draw();
   }
 

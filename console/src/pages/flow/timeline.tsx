@@ -1,11 +1,12 @@
-// Attempts over time: one row per job, waiting faint, running in the colour of how it ended. Only rows that are seen are
-// drawn.
+// Attempts over time: one row per job or slot of a worker, waiting faint, running in the colour of how it ended. Only rows
+// that are seen are drawn.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { jobPath, navigate, setQuery } from "../../router";
 import { durationText, Empty } from "../../ui/parts";
+import { stateInfo } from "../../ui/states";
 import { THEME_CHANGED, colour } from "../../ui/theme";
-import { ganttRows, tickStep, type Bar, type GanttRow } from "./gantt";
+import { ganttRows, laneRows, tickStep, type Bar, type GanttRow } from "./gantt";
 import { statesChosen } from "./legend";
 import { criticalPath, workMs, type Attempt, type FlowGraph, type JobNow } from "./model";
 import { paletteNow } from "./scene";
@@ -13,6 +14,7 @@ import { paletteNow } from "./scene";
 const ROW_PX = 26;
 const AXIS_PX = 28;
 const ZOOM_STEP = 1.4;
+const MARK_PX = 7;
 const HELP = "Plus, minus and 0 zoom, left and right move. The List tab has the same as a table.";
 
 interface TimelineProps {
@@ -33,12 +35,14 @@ interface Span {
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const labelWidth = (width: number) => Math.min(200, Math.max(84, width * 0.2));
 
-function rowText(name: string, attempts: readonly Attempt[], nowMs: number): string {
+function rowText(name: string, attempts: readonly Attempt[], nowMs: number, state: string): string {
+  if (attempts.length === 0) return `${name}: ${stateInfo(state).label}, no attempt of its own`;
   return `${name}: ${durationText(workMs(attempts, nowMs))} in ${attempts.length} attempt${attempts.length === 1 ? "" : "s"}`;
 }
 
 /** The colour of a bar: how the attempt ended; of one that is under way: running. */
 function barState(bar: Bar, state: string, isLast: boolean): string {
+  if (bar.attempt === 0) return bar.outcome === "open" ? "running" : bar.outcome;
   if (bar.outcome === "open") return "running";
   if (bar.outcome === "ok" || bar.outcome === "succeeded") return "succeeded";
   return isLast ? state : "failed";
@@ -72,7 +76,8 @@ function drawTimeline(
     context.fillStyle = palette.line;
     context.fillRect(x, AXIS_PX - 4, 1, height);
     context.fillStyle = palette.faint;
-    context.fillText(ms === 0 ? "0" : durationText(ms), x + 3, AXIS_PX / 2);
+    const label = ms === 0 ? "0" : durationText(ms);
+    context.fillText(label, Math.min(x + 3, width - context.measureText(label).width - 2), AXIS_PX / 2);
   }
 
   context.save();
@@ -88,7 +93,6 @@ function drawTimeline(
       context.fillStyle = palette.ground;
       context.fillRect(0, y, width, ROW_PX);
     }
-    const state = props.now[row.index]?.state ?? "unknown";
     context.save();
     context.beginPath();
     context.rect(left, y, width - left, ROW_PX);
@@ -97,8 +101,13 @@ function drawTimeline(
       const x = xOf(bar.fromMs);
       const barWidth = Math.max(bar.kind === "run" ? 2 : 0.5, xOf(bar.toMs) - x);
       if (x > width || x + barWidth < left) return;
-      if (bar.kind === "run") {
-        context.fillStyle = palette.states.get(barState(bar, state, i === row.bars.length - 1)) ?? palette.faint;
+      const state = props.now[bar.job]?.state ?? "unknown";
+      const isLast = row.index >= 0 ? i === row.bars.length - 1 : bar.attempt === (props.attempts[bar.job]?.at(-1)?.attempt ?? 0);
+      if (bar.kind === "mark") {
+        context.fillStyle = palette.states.get(bar.outcome) ?? palette.faint;
+        context.fillRect(Math.min(x, width - MARK_PX - 2), y + (ROW_PX - MARK_PX) / 2, MARK_PX, MARK_PX);
+      } else if (bar.kind === "run") {
+        context.fillStyle = palette.states.get(barState(bar, state, isLast)) ?? palette.faint;
         context.beginPath();
         context.roundRect(x, y + 5, barWidth, ROW_PX - 10, Math.min(4, barWidth / 2));
         context.fill();
@@ -115,7 +124,7 @@ function drawTimeline(
     }
     context.fillStyle = palette.text;
     context.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
-    const name = props.graph.nodes[row.index]!.name;
+    const name = row.label;
     const most = Math.floor((left - 18) / 7.3);
     context.fillText(name.length > most ? `${name.slice(0, most - 1)}…` : name, 10, y + ROW_PX / 2);
   }
@@ -136,14 +145,20 @@ export function TimelineView(props: TimelineProps) {
   const drag = useRef<{ x: number; moved: number } | undefined>(undefined);
   const [zoomed, setZoomed] = useState<Span>();
   const [hovered, setHovered] = useState(-1);
+  const [pointed, setPointed] = useState(-1); // the job there
   const text = (query.get("q") ?? "").toLowerCase();
   const chosen = statesChosen(query);
   const showPath = query.get("path") === "1";
+  const byWorker = query.get("rows") === "workers";
   const rows = useMemo(() => {
     const fits = (i: number) =>
       (chosen.size === 0 || chosen.has(now[i]?.state ?? "")) && graph.nodes[i]!.name.toLowerCase().includes(text);
-    return ganttRows(graph, attempts, createdMs, endMs).filter((row) => fits(row.index));
-  }, [graph, attempts, now, endMs, text, query.get("states")]);
+    if (byWorker)
+      return laneRows(graph, attempts, endMs)
+        .map((row) => ({ ...row, bars: row.bars.filter((bar) => fits(bar.job)) }))
+        .filter((row) => row.bars.length > 0);
+    return ganttRows(graph, now, attempts, createdMs, endMs).filter((row) => fits(row.index));
+  }, [graph, attempts, now, endMs, text, byWorker, query.get("states")]);
   const critical = useMemo(
     () => new Set(showPath ? criticalPath(graph, attempts, endMs) : []),
     [graph, attempts, showPath, endMs],
@@ -202,14 +217,22 @@ export function TimelineView(props: TimelineProps) {
   };
   const moved = (event: PointerEvent) => {
     setHovered(rowAt(event));
+    setPointed(jobAt(event));
     if (drag.current === undefined || event.buttons !== 1) return;
     const dx = event.clientX - drag.current.x;
     drag.current = { x: event.clientX, moved: drag.current.moved + Math.abs(dx) };
     panBy(-dx / (canvas.current!.clientWidth - labelWidth(canvas.current!.clientWidth)));
   };
+  /** The job of a row, or of the bar of a lane that is pointed at; -1: none. */
+  const jobAt = (event: MouseEvent) => {
+    const row = rows[rowAt(event)];
+    if (row === undefined || row.index >= 0) return row?.index ?? -1;
+    const ms = span.fromMs + part(event) * (span.toMs - span.fromMs);
+    return row.bars.findLast((bar) => bar.fromMs <= ms)?.job ?? row.bars[0]!.job;
+  };
   const clicked = (event: MouseEvent) => {
-    const at = rowAt(event);
-    if (at >= 0 && (drag.current?.moved ?? 0) < 5) navigate(jobPath(`${graph.flow}/${graph.nodes[rows[at]!.index]!.name}`));
+    const job = jobAt(event);
+    if (job >= 0 && (drag.current?.moved ?? 0) < 5) navigate(jobPath(`${graph.flow}/${graph.nodes[job]!.name}`));
   };
   const keys = (event: KeyboardEvent) => {
     if (event.key === "+" || event.key === "=") zoomBy(ZOOM_STEP);
@@ -221,7 +244,7 @@ export function TimelineView(props: TimelineProps) {
     event.preventDefault();
   };
 
-  const at = hovered >= 0 ? rows[hovered] : undefined;
+  const at = hovered >= 0 ? graph.nodes[pointed] : undefined;
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="graph-tools">
@@ -235,10 +258,13 @@ export function TimelineView(props: TimelineProps) {
         <button type="button" aria-pressed={showPath} onClick={() => setQuery({ path: showPath ? null : "1" })}>
           Critical path
         </button>
+        <button type="button" aria-pressed={byWorker} onClick={() => setQuery({ rows: byWorker ? null : "workers" })}>
+          By worker
+        </button>
         <span class="faint timeline-says" role="status">
           {at === undefined
             ? `${clock.format(createdMs)} to ${clock.format(endMs)}, ${durationText(endMs - createdMs)}`
-            : rowText(graph.nodes[at.index]!.name, attempts[at.index]!, endMs)}
+            : rowText(at.name, attempts[pointed] ?? [], endMs, now[pointed]?.state ?? "")}
         </span>
         <span class="spacer" />
         <button type="button" aria-label="Smaller" onClick={() => zoomBy(1 / ZOOM_STEP)}>
@@ -251,14 +277,14 @@ export function TimelineView(props: TimelineProps) {
           Fit
         </button>
       </div>
-      {rows.length === 0 ? <Empty>No attempt yet.</Empty> : null}
+      {rows.length === 0 ? <Empty>{byWorker ? "No attempt yet." : "No job fits."}</Empty> : null}
       <div class="gantt" ref={scroller} onScroll={() => paint.current()}>
         <div class="gantt-all" style={{ height: `${AXIS_PX + rows.length * ROW_PX}px` }}>
           <canvas
             ref={canvas}
             tabIndex={0}
             role="img"
-            aria-label={`Timeline of ${rows.length} jobs. ${HELP}`}
+            aria-label={`Timeline of ${rows.length} ${byWorker ? "slots" : "jobs"}. ${HELP}`}
             onWheel={wheel}
             onPointerDown={(event) => (drag.current = { x: event.clientX, moved: 0 })}
             onPointerMove={moved}
@@ -270,7 +296,7 @@ export function TimelineView(props: TimelineProps) {
       </div>
       <p class="timeline-key faint">
         <i class="key-wait" /> waiting <i class="key-send" /> on its way to a worker <i class="key-run" /> running{" "}
-        <i class="key-path" /> critical path
+        <i class="key-mark" /> ended without running <i class="key-path" /> critical path
       </p>
     </section>
   );

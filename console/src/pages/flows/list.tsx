@@ -1,140 +1,47 @@
-// All flows, the newest first. Filters are in the address; rows come in pages as they are scrolled to; what is seen is
-// kept fresh by events.
+// All flows, the newest first, in the order of a column, or by name. Filters are in the address; rows come in pages as they
+// are scrolled to; what is seen is kept fresh by events.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { PageProps } from "../../app";
 import { ApiError, get, type FlowView, type Query, type Schemas } from "../../api/client";
 import { useEvents } from "../../api/hooks";
+import { textOf, usePages } from "../../api/pages";
+import { may } from "../../api/session";
 import { Link, flowPath, setQuery } from "../../router";
-import { Ago, durationText, Empty, Loading, Page, Problem, serverNow, StateBadge } from "../../ui/parts";
-import { Progress } from "../flow/progress";
+import { Ago, countText, durationText, Empty, Loading, Page, Person, Problem, StateBadge } from "../../ui/parts";
+import { useSelection, type Selection } from "../../ui/table";
+import { jobCounts, Progress } from "../flow/progress";
 import { VirtualRows } from "../flow/rows";
+import { Bulk } from "./bulk";
+import { FILTERS, Filters, queryOf } from "./filters";
+import { groupFlows, isSortKey, sortFlows, tookMs, type SortKey } from "./group";
+import { Groups } from "./groups";
 import { Pager } from "./pager";
 import "../flow/flow.css";
 import "./flows.css";
 
 const PAGE_ROWS = 200;
 const AHEAD_ROWS = 100; // are asked for before they are scrolled to
+const TOGETHER = 1000;
 const ROW_PX = 44;
 const REFRESH_MS = 500; // a burst of events is one request
-const states = ["running", "succeeded", "failed", "cancelled"];
-const HOUR_MS = 3_600_000;
-const spans = [
-  { label: "Any time", ms: 0 },
-  { label: "Last hour", ms: HOUR_MS },
-  { label: "Last day", ms: 24 * HOUR_MS },
-  { label: "Last week", ms: 7 * 24 * HOUR_MS },
-];
 
-/** What the address asks for, as the server understands it. */
-export function queryOf(place: URLSearchParams): Query {
-  return {
-    text: place.get("q") ?? undefined,
-    states: (place.get("states") ?? "").split(",").filter((word) => word !== ""),
-    labels: place.getAll("label"),
-    since_ms: place.get("since") ?? undefined,
-    until_ms: place.get("until") ?? undefined,
-  };
+interface FlowRowProps {
+  flow: FlowView;
+  selection?: Selection | undefined;
 }
 
-/** A time for an input of the kind datetime-local, in the viewer's zone. */
-function localTime(ms: string | null): string {
-  if (ms === null) return "";
-  const date = new Date(Number(ms));
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function Filters({ query }: { query: URLSearchParams }) {
-  const chosen = new Set((query.get("states") ?? "").split(",").filter((word) => word !== ""));
-  const [label, setLabel] = useState(query.get("label") ?? "");
-  useEffect(() => setLabel(query.get("label") ?? ""), [query.get("label")]);
-  const toggle = (state: string) => {
-    if (!chosen.delete(state)) chosen.add(state);
-    setQuery({ states: [...chosen].join(",") });
-  };
-  const timed = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
-    setQuery({ [name]: event.currentTarget.value === "" ? null : String(new Date(event.currentTarget.value).getTime()) });
-  const some = ["q", "states", "label", "since", "until"].some((name) => query.has(name));
-  return (
-    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <input
-        type="search"
-        aria-label="Search"
-        placeholder="Words in names, labels, errors"
-        value={query.get("q") ?? ""}
-        onChange={(event) => setQuery({ q: event.currentTarget.value })}
-      />
-      <div class="chips" role="group" aria-label="States">
-        {states.map((state) => (
-          <button
-            key={state}
-            type="button"
-            class={`legend-state state-${state}`}
-            aria-pressed={chosen.has(state)}
-            onClick={() => toggle(state)}
-          >
-            {state}
-          </button>
-        ))}
-      </div>
-      <input
-        class="filter-label"
-        aria-label="Label"
-        placeholder="label=value"
-        value={label}
-        onInput={(event) => setLabel(event.currentTarget.value)}
-        onChange={() => (label === "" || label.includes("=")) && setQuery({ label })}
-      />
-      <select
-        aria-label="Time"
-        value=""
-        onChange={(event) =>
-          setQuery({
-            since: event.currentTarget.value === "0" ? null : String(Math.round(serverNow()) - Number(event.currentTarget.value)),
-            until: null,
-          })
-        }
-      >
-        <option value="" hidden>
-          {query.has("since") || query.has("until") ? "Chosen time" : "Any time"}
-        </option>
-        {spans.map((span) => (
-          <option key={span.ms} value={String(span.ms)}>
-            {span.label}
-          </option>
-        ))}
-      </select>
-      <details class="filter-dates">
-        <summary>From, to</summary>
-        <div class="row">
-          <label>
-            From <input type="datetime-local" value={localTime(query.get("since"))} onChange={timed("since")} />
-          </label>
-          <label>
-            To <input type="datetime-local" value={localTime(query.get("until"))} onChange={timed("until")} />
-          </label>
-        </div>
-      </details>
-      {some ? (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => setQuery({ q: null, states: null, label: null, since: null, until: null })}
-        >
-          Clear
-        </button>
-      ) : null}
-    </form>
-  );
-}
-
-export function FlowRow({ flow }: { flow: FlowView }) {
-  const took = flow.finished_ms ? durationText(flow.finished_ms - (flow.created_ms ?? 0)) : "";
+export function FlowRow({ flow, selection }: FlowRowProps) {
+  const took = tookMs(flow);
+  const id = flow.flow ?? "";
   return (
     <>
       <span role="cell" class="flow-name">
-        <Link href={flowPath(flow.flow ?? "")}>{flow.name ?? <span class="mono">{flow.flow}</span>}</Link>
-        {flow.name ? <span class="mono faint">{flow.flow}</span> : null}
+        {selection ? (
+          <input type="checkbox" aria-label={`Select ${id}`} checked={selection.has(id)} onChange={(event) => selection.set([id], event.currentTarget.checked)} />
+        ) : null}
+        <Link href={flowPath(id)}>{flow.name ?? <span class="mono">{id}</span>}</Link>
+        {flow.name ? <span class="mono faint">{id}</span> : null}
         {Object.entries(flow.labels ?? {})
           .slice(0, 2)
           .map(([key, value]) => (
@@ -143,26 +50,29 @@ export function FlowRow({ flow }: { flow: FlowView }) {
             </span>
           ))}
       </span>
-      <span role="cell">
+      <span role="cell" class="flow-state">
         <StateBadge state={flow.state} />
         {flow.paused ? <span class="faint"> paused</span> : null}
       </span>
       <span role="cell" class="flow-progress">
-        <Progress counts={new Map(Object.entries(flow.states ?? {}))} />
+        <Progress counts={jobCounts(flow)} />
       </span>
-      <span role="cell" class="number">
+      <span role="cell" class="number flow-jobs">
         {(flow.job_count ?? 0).toLocaleString()}
       </span>
-      <span role="cell">
+      <span role="cell" class="flow-who">
+        <Person of={flow.principal} />
+      </span>
+      <span role="cell" class="flow-when">
         <Ago ms={flow.created_ms} />
       </span>
-      <span role="cell">{took}</span>
+      <span role="cell" class="flow-took">{took === undefined ? "" : durationText(took)}</span>
     </>
   );
 }
 
 /** Rows of the pager, rendered again when they change. */
-function usePages(query: Query): Pager<FlowView> | undefined {
+function usePager(query: Query): Pager<FlowView> | undefined {
   const key = JSON.stringify(query);
   const [, setVersion] = useState(0);
   const [pager, setPager] = useState<{ key: string; pager: Pager<FlowView> }>();
@@ -178,9 +88,51 @@ function usePages(query: Query): Pager<FlowView> | undefined {
   return pager?.key === key ? pager.pager : undefined;
 }
 
-export function FlowList({ place }: PageProps) {
-  const query = useMemo(() => queryOf(place.query), [place.query.toString()]);
-  const pager = usePages(query);
+const columns: { key: SortKey | ""; label: string; class: string }[] = [
+  { key: "name", label: "Flow", class: "flow-name" },
+  { key: "state", label: "State", class: "flow-state" },
+  { key: "", label: "Progress", class: "flow-progress" },
+  { key: "jobs", label: "Jobs", class: "number flow-jobs" },
+  { key: "who", label: "By", class: "flow-who" },
+  { key: "", label: "Submitted", class: "flow-when" },
+  { key: "took", label: "Took", class: "flow-took" },
+];
+
+/** Columns that sort; once more, and the newest are first again. */
+function Head({ sort }: { sort: string }) {
+  return (
+    <div class="rows-head flow-row" role="row">
+      {columns.map(({ key, label, class: name }) => (
+        <span key={label} role="columnheader" class={name} aria-sort={key !== "" && sort === key ? "ascending" : "none"}>
+          {key === "" ? label : (
+            <button type="button" class="quiet" onClick={() => setQuery({ sort: sort === key ? null : key })}>{label}{sort === key ? " ↓" : ""}</button>
+          )}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+interface Rows {
+  query: Query;
+  selection: Selection | undefined;
+  onCount: (text: string) => void;
+  isFiltered: boolean;
+}
+
+const NoFlow = ({ isFiltered }: { isFiltered: boolean }) => (
+  <Empty>
+    {isFiltered ? "No flow fits these filters." : (
+      <>
+        No flow yet. Submit one with <code>reeve submit FLOW.yaml</code>, or <Link href="/new">draw one</Link>.
+      </>
+    )}
+  </Empty>
+);
+
+/** All flows, as they come. */
+function NewestFirst({ query, selection, onCount, isFiltered }: Rows) {
+  const pager = usePager(query);
   const scroller = useRef<HTMLDivElement>(null);
   const seen = useRef({ first: 0, end: 0 });
   const [fresh, setFresh] = useState(false); // newer flows wait above
@@ -218,15 +170,6 @@ export function FlowList({ place }: PageProps) {
     setFresh(false);
     pager?.reset();
   };
-  const head = (
-    <div class="rows-head flow-row" role="row">
-      {["Flow", "State", "Progress", "Jobs", "Submitted", "Took"].map((label) => (
-        <span key={label} role="columnheader" class={label === "Jobs" ? "number" : undefined}>
-          {label}
-        </span>
-      ))}
-    </div>
-  );
   const row = (index: number) => {
     const flow = pager?.row(index);
     return (
@@ -236,29 +179,17 @@ export function FlowList({ place }: PageProps) {
             …
           </span>
         ) : (
-          <FlowRow flow={flow} />
+          <FlowRow flow={flow} selection={selection} />
         )}
       </div>
     );
   };
   const count = pager === undefined ? 0 : pager.known + (pager.complete ? 0 : 20);
   const says = pager === undefined || !pager.started ? "" : `${pager.known.toLocaleString()}${pager.complete ? "" : "+"} flows`;
+  useEffect(() => onCount(says), [says]);
   const error = pager?.error;
   return (
-    <Page
-      title="Flows"
-      actions={
-        <>
-          <span class="faint" role="status">
-            {says}
-          </span>
-          <Link href="/new" class="button">
-            New flow
-          </Link>
-        </>
-      }
-    >
-      <Filters query={place.query} />
+    <>
       {error === undefined ? null : (
         <Problem
           error={error instanceof ApiError ? error : new ApiError(0, "unknown", String(error))}
@@ -271,24 +202,14 @@ export function FlowList({ place }: PageProps) {
         </button>
       ) : null}
       {pager === undefined || (!pager.started && error === undefined) ? <Loading /> : null}
-      {pager?.started && count === 0 ? (
-        <Empty>
-          {place.query.toString() === "" ? (
-            <>
-              No flow yet. Submit one with <code>reeve submit FLOW.yaml</code>, or <Link href="/new">draw one</Link>.
-            </>
-          ) : (
-            "No flow fits these filters."
-          )}
-        </Empty>
-      ) : null}
+      {pager?.started && count === 0 ? <NoFlow isFiltered={isFiltered} /> : null}
       {pager?.started && count > 0 ? (
         <VirtualRows
           key={JSON.stringify(query)}
           count={count}
           rowHeight={ROW_PX}
           label="Flows"
-          head={head}
+          head={<Head sort="" />}
           row={row}
           scroller={scroller}
           onWindow={(first, end) => {
@@ -297,6 +218,82 @@ export function FlowList({ place }: PageProps) {
           }}
         />
       ) : null}
+    </>
+  );
+}
+
+/** The newest flows that fit, for what needs them together: an order of its own, groups. */
+function useNewest(query: Query) {
+  const stale = useRef(false);
+  return usePages<Schemas["listed"], FlowView>({
+    path: "/flows",
+    query: { ...query, most: TOGETHER },
+    rowsOf: (answer) => answer.flows,
+    cursorOf: (answer) => textOf(answer.cursor),
+    wakes: (event) => {
+      if (event.type === "flow") stale.current = true;
+      const due = event.type === "metrics" && stale.current;
+      if (due) stale.current = false;
+      return due;
+    },
+  });
+}
+
+function Sorted({ query, selection, onCount, isFiltered, sort }: Rows & { sort: SortKey }) {
+  const { rows, error, more, reload } = useNewest(query);
+  const sorted = useMemo(() => sortFlows(rows ?? [], sort), [rows, sort]);
+  const says = rows === undefined ? "" : more ? `the newest ${rows.length.toLocaleString()}, sorted` : countText(rows.length, "flow");
+  useEffect(() => onCount(says), [says]);
+  if (rows === undefined) return error ? <Problem error={error} retry={reload} /> : <Loading />;
+  if (rows.length === 0) return <NoFlow isFiltered={isFiltered} />;
+  const row = (index: number) => (
+    <div key={sorted[index]!.flow} class="flow-row" role="row" style={{ height: `${ROW_PX}px` }}>
+      <FlowRow flow={sorted[index]!} selection={selection} />
+    </div>
+  );
+  return <VirtualRows count={sorted.length} rowHeight={ROW_PX} label="Flows" head={<Head sort={sort} />} row={row} />;
+}
+
+function ByName({ query, onCount, isFiltered }: Rows) {
+  const { rows, error, more, reload } = useNewest(query);
+  const groups = useMemo(() => groupFlows(rows ?? []), [rows]);
+  const says = rows === undefined ? "" : `${countText(groups.length, "name")} ${more ? `of the newest ${rows.length.toLocaleString()} flows` : ""}`;
+  useEffect(() => onCount(says), [says]);
+  if (rows === undefined) return error ? <Problem error={error} retry={reload} /> : <Loading />;
+  return rows.length === 0 ? <NoFlow isFiltered={isFiltered} /> : <Groups groups={groups} />;
+}
+
+export function FlowList({ place }: PageProps) {
+  const address = place.query.toString();
+  const query = useMemo(() => queryOf(place.query), [address]);
+  const [count, setCount] = useState("");
+  const [picked, selection, clear] = useSelection();
+  const sort = place.query.get("sort");
+  const isGrouped = place.query.get("group") === "name";
+  const rows = {
+    query, onCount: setCount, isFiltered: FILTERS.some((name) => place.query.has(name)),
+    selection: may("operator", "submitter") ? selection : undefined,
+  };
+  return (
+    <Page
+      title="Flows"
+      actions={
+        <>
+          <span class="faint" role="status">
+            {count}
+          </span>
+          <button type="button" aria-pressed={isGrouped} onClick={() => setQuery({ group: isGrouped ? null : "name" })}>
+            Group by name
+          </button>
+          <Link href="/new" class="button">
+            New flow
+          </Link>
+        </>
+      }
+    >
+      <Filters query={place.query} />
+      <Bulk flows={[...picked]} onClear={clear} onDone={clear} />
+      {isGrouped ? <ByName {...rows} /> : isSortKey(sort) ? <Sorted {...rows} sort={sort} /> : <NewestFirst {...rows} />}
     </Page>
   );
 }

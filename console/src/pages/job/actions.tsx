@@ -66,7 +66,7 @@ function Callback({ target }: { target: string }) {
     <>
       <button type="button" onClick={() => void fetchToken()}>Callback…</button>
       <Dialog title="Callback" open={given !== undefined} onClose={() => setGiven(undefined)}>
-        <p>Whoever posts to this address ends the job, with no other right. It is shown once.</p>
+        <p>A POST to this address with the token ends the job; the token gives no other right. It is shown once.</p>
         <Facts of={[["POST", given?.url && <Copied text={given.url} />], ["token", given?.token && <Copied text={given.token} />]]} />
       </Dialog>
     </>
@@ -88,7 +88,7 @@ export function JobActions({ job, target, reload }: ActionProps) {
       title: `Cancel ${target}?`, text: "Its processes are ended, and the jobs that need it do not run.", action: "Cancel the job", danger: true, note: "Reason",
     });
   const discard = () =>
-    run("discard", `${target} is put away`, {
+    run("discard", `${target} is discarded`, {
       title: `Discard ${target}?`, text: "It leaves the dead letters; it stays in the history of its flow.", action: "Discard", danger: true, note: "Reason",
     });
   return (

@@ -18,7 +18,7 @@ export function exitText(of: { exit_code?: number; signal?: number }): string {
 export function outcomeOf(attempt: AttemptView): { sign: string; text: string; state: string } {
   if (!attempt.ended_ms) return attempt.started_ms
     ? { sign: "▶", text: "running", state: "running" }
-    : { sign: "◔", text: "handed out", state: "dispatched" };
+    : { sign: "◔", text: "assigned", state: "dispatched" };
   const outcome = attempt.outcome ?? "ok";
   if (outcome === "ok" && attempt.exit_code) return { sign: "↻", text: `${exitText(attempt)}, not yet`, state: "waiting" }; // of a poll
   if (outcome === "ok") return { sign: "✓", text: exitText(attempt), state: "succeeded" };

@@ -37,7 +37,7 @@ interface Entry extends ChangeEvent {
 const columns: Column<Entry>[] = [
   { head: "Time", class: "nowrap", cell: (entry) => dateText(entry.time_ms) },
   { head: "State", class: "nowrap", cell: (entry) => <StateBadge state={entry.to} cause={entry.cause} /> },
-  { head: "For", number: true, class: "nowrap", cell: (entry) => (entry.tookMs === undefined ? "" : durationText(entry.tookMs)) },
+  { head: "Duration", number: true, class: "nowrap", cell: (entry) => (entry.tookMs === undefined ? "" : durationText(entry.tookMs)) },
   { head: "Attempt", number: true, cell: (entry) => entry.attempt ?? "" },
   { head: "Worker", cell: (entry) => entry.worker ?? "" },
   { head: "Position", class: "nowrap", cell: (entry) => <code class="faint">{entry.position}</code> },
@@ -91,12 +91,12 @@ export function Neighbours({ job, target }: { job: JobView; target: string }) {
   return (
     <div class="neighbours">
       <section class="card">
-        <h3>It needs</h3>
-        {parents.length === 0 ? <p class="faint">nothing: it is a beginning</p> : null}
+        <h3>Needs</h3>
+        {parents.length === 0 ? <p class="faint">no other job</p> : null}
         <ul>{parents.map((each) => <Neighbour key={each} flow={flow} name={each} jobs={jobs} />)}</ul>
       </section>
       <section class="card">
-        <h3>Needs it</h3>
+        <h3>Needed by</h3>
         {children.length === 0 && got.rows !== undefined ? <p class="faint">no job</p> : null}
         <ul>{children.map((each) => <Neighbour key={each} flow={flow} name={each} jobs={jobs} />)}</ul>
       </section>

@@ -3,11 +3,11 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { pathOf, urlOf, type AttemptView } from "../../api/client";
 import { setQuery, type Place } from "../../router";
-import { bytesText, Problem } from "../../ui/parts";
+import { bytesText, countText, Problem } from "../../ui/parts";
 import { Download, useQueryField } from "../../ui/show";
 import { LogRows } from "./log_rows";
 import { LogSearch, type Match } from "./log_search";
-import { useLog, type LogState } from "./use_log";
+import { useLog, useMarks, type LogState } from "./use_log";
 
 const LINES_AT_ONCE = 20_000; // searched before the page may answer again
 
@@ -61,7 +61,7 @@ function SearchField({ value, found }: { value: string; found: Found }) {
 }
 
 function statusOf(state: LogState, attempt: AttemptView): string {
-  const parts = [`${state.log.lineCount.toLocaleString()} lines`, bytesText(state.skippedBytes + state.log.byteCount)];
+  const parts = [countText(state.log.lineCount, "line"), bytesText(state.skippedBytes + state.log.byteCount)];
   if (attempt.log_cut_bytes) parts.push(`${bytesText(attempt.log_cut_bytes)} beyond its limit were not kept`);
   if (!state.over) parts.push("following");
   return parts.join(" · ");
@@ -71,19 +71,26 @@ export function Log({ job, attempt, place }: { job: string; attempt: AttemptView
   const number = attempt.attempt ?? 1;
   const ended = attempt.ended_ms ? attempt.log_bytes ?? 0 : undefined;
   const state = useLog(job, number, ended, place.query.get("whole") === "1");
-  const [stick, setStick] = useState(true);
+  const marks = useMarks(job, number, state.skippedBytes);
+  const linked = Number(place.query.get("line") ?? 0) - 1;
+  const [stick, setStick] = useState(linked < 0);
+  const times = place.query.get("times") === "1";
   const wrap = place.query.get("wrap") !== "0";
   const term = place.query.get("find") ?? "";
   const found = useSearch(state, term);
   useEffect(() => {
     if (found.match !== undefined) setStick(false);
   }, [found.match]);
+  useEffect(() => {
+    if (linked >= 0) setStick(false);
+  }, [linked]);
   const empty = state.log.byteCount === 0;
   return (
     <section class="log" aria-label={`Log of attempt ${number}`}>
       <div class="log-bar">
         <SearchField value={term} found={found} />
         <label class="check"><input type="checkbox" checked={wrap} onChange={(event) => setQuery({ wrap: event.currentTarget.checked ? null : "0" })} />Wrap</label>
+        <label class="check"><input type="checkbox" checked={times} onChange={(event) => setQuery({ times: event.currentTarget.checked ? "1" : null })} />Times</label>
         <button type="button" class="small" aria-pressed={stick} onClick={() => setStick(true)}>{stick ? "At the end" : "To the end"}</button>
         <Download class="button small" href={urlOf(`/jobs/${pathOf(job)}/logs`, { attempt: number })} name={`${job.replace("/", "-")}-${number}.log`}>Download</Download>
       </div>
@@ -96,7 +103,8 @@ export function Log({ job, attempt, place }: { job: string; attempt: AttemptView
       {empty ? (
         <p class="log-empty">{state.over ? "It wrote nothing." : "Nothing written yet."}</p>
       ) : (
-        <LogRows log={state.log} version={state.version} wrap={wrap} term={term} current={found.match} numbered={state.skippedBytes === 0} stick={stick} onStick={setStick} />
+        <LogRows log={state.log} version={state.version} wrap={wrap} term={term} current={found.match} numbered={state.skippedBytes === 0} marks={marks} baseBytes={state.baseBytes}
+          times={times} linked={linked} stick={stick} onStick={setStick} />
       )}
       <p class="log-status faint" role="status">{statusOf(state, attempt)}</p>
     </section>

@@ -2,8 +2,10 @@
 // log of millions of lines costs as much as one of a hundred.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { Link } from "../../router";
 import { cssColour, type Colour, type Style } from "./ansi";
 import { markSpans, type MarkedSpan, type Match } from "./log_search";
+import type { LogMarks } from "./log_marks";
 import type { LogText } from "./log_text";
 import { NEAR_PX, ROW_PX, scrollTopOf, windowOf } from "./log_window";
 
@@ -31,11 +33,25 @@ function Piece({ span }: { span: MarkedSpan }) {
   return <span class={look.class} style={look.style}>{span.text}</span>;
 }
 
-function Row({ log, line, term, current, numbered }: { log: LogText; line: number; term: string; current: Match | undefined; numbered: boolean }) {
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23" });
+
+/** A number is a link: the line stands in the address. */
+function Number_({ line }: { line: number }) {
+  const query = new URLSearchParams(location.search);
+  query.set("line", String(line + 1));
+  return <Link class="log-number" tabIndex={-1} href={`${location.pathname}?${query.toString()}`} data-line={line + 1} aria-label={`Link to line ${line + 1}`}>{""}</Link>;
+}
+
+function Row({ of, line }: { of: LogRowsProps; line: number }) {
+  const { log, term, current, marks, linked } = of;
   const spans = markSpans(log.spans(line), term, current?.line === line ? current : undefined);
+  const mark = marks.at(of.baseBytes + log.startOf(line));
+  const isErr = mark?.stream === "err";
   return (
-    <div class="log-row">
-      {numbered ? <span class="log-number" data-line={line + 1} /> : null}
+    <div class={`log-row${isErr ? " err" : ""}${line === linked ? " linked" : ""}`} data-stream={mark?.stream}>
+      {of.numbered ? <Number_ line={line} /> : null}
+      {of.times ? <time class="log-time">{mark === undefined ? "" : clock.format(mark.time_ms)}</time> : null}
+      <span class="log-stream" title={isErr ? "standard error" : undefined}>{isErr ? "!" : mark?.stream === "note" ? "·" : ""}</span>
       <span class="log-line">{spans.map((span, at) => <Piece key={at} span={span} />)}</span>
     </div>
   );
@@ -48,6 +64,10 @@ interface LogRowsProps {
   term: string;
   current: Match | undefined;
   numbered: boolean;
+  marks: LogMarks;
+  baseBytes: number;
+  times: boolean;
+  linked: number; // the line that the address names; -1: none
   stick: boolean; // to the end, as it grows
   onStick: (stick: boolean) => void;
 }
@@ -56,7 +76,7 @@ function Rows({ of, lines }: { of: LogRowsProps; lines: number[] }) {
   return (
     <>
       {lines.map((line) => (
-        <Row key={line} log={of.log} line={line} term={of.term} current={of.current} numbered={of.numbered} />
+        <Row key={line} of={of} line={line} />
       ))}
     </>
   );
@@ -85,6 +105,7 @@ function AllRows(of: LogRowsProps) {
   const box = useRef<HTMLDivElement>(null);
   const scrolled = useSticking(of, box);
   useLayoutEffect(() => box.current?.querySelector("mark.current")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [of.current]);
+  useLayoutEffect(() => box.current?.querySelector(".log-row.linked")?.scrollIntoView({ block: "center" }), [of.linked, of.linked < of.log.lineCount]);
   return (
     <div class={of.wrap ? "log-box wrap" : "log-box"} ref={box} tabIndex={0} role="region" aria-label="Log"
       onScroll={(event) => scrolled(event.currentTarget)}>
@@ -109,6 +130,11 @@ function WindowedRows(of: LogRowsProps) {
     firstSeen.current = Math.max(0, of.current.line - view.height / 2 / ROW_PX);
     box.current.scrollTop = scrollTopOf(firstSeen.current, lines, view.height);
   }, [of.current]);
+  useLayoutEffect(() => {
+    if (of.linked < 0 || of.linked >= lines || box.current === null) return;
+    firstSeen.current = Math.max(0, of.linked - view.height / 2 / ROW_PX);
+    box.current.scrollTop = scrollTopOf(firstSeen.current, lines, view.height);
+  }, [of.linked, of.linked < lines]);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;

@@ -37,6 +37,11 @@ export class LogText {
     }
   }
 
+  /** Where the line begins. */
+  startOf(line: number): number {
+    return this.start(line);
+  }
+
   /** As it was written, without its end. */
   raw(line: number): string {
     const from = this.start(line);

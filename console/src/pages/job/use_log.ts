@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError, pathOf, send, urlOf } from "../../api/client";
+import { LogMarks } from "./log_marks";
 import { LogText } from "./log_text";
 
 const AGAIN_MS = 1000;
@@ -12,6 +13,7 @@ export interface LogState {
   log: LogText;
   version: number; // rises when there is more to show
   skippedBytes: number; // before what is shown
+  baseBytes: number; // offset of its first byte
   over: boolean; // nothing more will come
   problem: ApiError | undefined;
 }
@@ -27,10 +29,11 @@ interface Reading {
   offset: number;
   signal: AbortSignal;
   take: (bytes: Uint8Array) => void;
+  marks?: boolean;
 }
 
-async function readOn({ job, attempt, offset, signal, take }: Reading): Promise<void> {
-  const url = urlOf(`/jobs/${pathOf(job)}/logs`, { attempt, offset, follow: true });
+async function readOn({ job, attempt, offset, signal, take, marks = false }: Reading): Promise<void> {
+  const url = urlOf(`/jobs/${pathOf(job)}/logs`, { attempt, offset, follow: true, marks: marks || undefined });
   const answer = await send("GET", url, { signal });
   const reader = answer.body?.getReader();
   for (;;) {
@@ -44,7 +47,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export function useLog(job: string, attempt: number, logBytes: number | undefined, whole: boolean): LogState {
   const skippedBytes = startOf(logBytes, whole);
-  const [state, setState] = useState<LogState>(() => ({ log: new LogText(), version: 0, skippedBytes, over: false, problem: undefined }));
+  const [state, setState] = useState<LogState>(() => ({ log: new LogText(), version: 0, skippedBytes, baseBytes: skippedBytes, over: false, problem: undefined }));
   const frame = useRef(0);
 
   useEffect(() => {
@@ -52,7 +55,8 @@ export function useLog(job: string, attempt: number, logBytes: number | undefine
     const log = new LogText();
     let cut = skippedBytes > 0; // the first line is not whole
     let read = skippedBytes;
-    const show = (change: Partial<LogState>) => setState((last) => ({ ...last, log, skippedBytes, version: last.version + 1, ...change }));
+    let baseBytes = skippedBytes;
+    const show = (change: Partial<LogState>) => setState((last) => ({ ...last, log, skippedBytes, baseBytes, version: last.version + 1, ...change }));
     const showSoon = () => {
       if (frame.current === 0) frame.current = requestAnimationFrame(() => ((frame.current = 0), show({ problem: undefined })));
     };
@@ -60,6 +64,7 @@ export function useLog(job: string, attempt: number, logBytes: number | undefine
       read += bytes.length;
       const end = cut ? bytes.indexOf(0x0a) : -1;
       if (cut && end < 0) return;
+      if (cut) baseBytes = read - bytes.length + end + 1;
       cut = false;
       log.append(bytes.subarray(end + 1));
       showSoon();
@@ -88,4 +93,25 @@ export function useLog(job: string, attempt: number, logBytes: number | undefine
     };
   }, [job, attempt, skippedBytes]);
   return state;
+}
+
+/** The marks of the same bytes. They are an addition: without them the log is shown all the same. */
+export function useMarks(job: string, attempt: number, offset: number): LogMarks {
+  const [marks, setMarks] = useState(() => ({ of: new LogMarks() }));
+  useEffect(() => {
+    const abort = new AbortController();
+    const of = new LogMarks();
+    const decoder = new TextDecoder();
+    let frame = 0;
+    const take = (bytes: Uint8Array) => {
+      of.append(decoder.decode(bytes, { stream: true }));
+      if (frame === 0) frame = requestAnimationFrame(() => ((frame = 0), setMarks({ of })));
+    };
+    readOn({ job, attempt, offset, signal: abort.signal, take, marks: true }).catch(() => undefined);
+    return () => {
+      abort.abort();
+      cancelAnimationFrame(frame);
+    };
+  }, [job, attempt, offset]);
+  return marks.of;
 }

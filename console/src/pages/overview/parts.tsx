@@ -6,7 +6,7 @@ import type { Schemas } from "../../api/client";
 import type { StreamEvent } from "../../api/events";
 import { useGet } from "../../api/hooks";
 import { Link } from "../../router";
-import { Ago, Empty, JobLink, Loading, Problem, StateBadge } from "../../ui/parts";
+import { Ago, Empty, FlowName, JobLink, Loading, Problem, StateBadge } from "../../ui/parts";
 import { FlowRow } from "../flows/list";
 
 const MOST = 8;
@@ -23,7 +23,7 @@ function useTicks(atOnce: (event: StreamEvent) => boolean): (event: StreamEvent)
   };
 }
 
-function Frame<T>({
+export function Frame<T>({
   title,
   href,
   got,
@@ -67,13 +67,13 @@ export function WaitingForPerson() {
             {questions.map((question) => (
               <li key={question.question}>
                 <span class="grow">
-                  <JobLink job={question.job ?? ""} />
+                  <span><JobLink job={question.job ?? ""} /> <FlowName job={question.job ?? ""} /></span>
                   <small class="faint">{question.body?.message ?? question.gate}</small>
                 </span>
                 <small class="faint">
                   {question.deadline_ms ? (
                     <>
-                      until <Ago ms={question.deadline_ms} />
+                      expires <Ago ms={question.deadline_ms} />
                     </>
                   ) : (
                     <Ago ms={question.asked_ms} />
@@ -110,7 +110,7 @@ export function FailedLately() {
             {jobs.map((job) => (
               <li key={job.job}>
                 <span class="grow">
-                  <JobLink job={job.job ?? ""} />
+                  <span><JobLink job={job.job ?? ""} /> <FlowName job={job.job ?? ""} /></span>
                   <small class="faint">{job.reason ?? (job.exit_code ? `exit code ${job.exit_code}` : job.cause)}</small>
                 </span>
                 <StateBadge state={job.state} />

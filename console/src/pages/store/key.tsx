@@ -30,7 +30,7 @@ function TextValue({ item, flow, reload }: KeyProps) {
   useEffect(() => {
     if (isOld && !isDirty) take();
   }, [item.version, isDirty]);
-  if (typeof value !== "string") return <><p class="hint">Bytes that are no text, in base64:</p><pre class="kv-value">{value.base64}</pre></>;
+  if (typeof value !== "string") return <><p class="hint">Binary data, in base64:</p><pre class="kv-value">{value.base64}</pre></>;
   if (!may("operator", "submitter")) return <pre class="kv-value">{prettyText(value)}</pre>;
   const setText = (text: string) => setDraft((last) => ({ ...last, text }));
   const save = async () => {

@@ -79,11 +79,12 @@ def _first_line(folder: str, name: str) -> str:
 
 
 def split(address: str) -> Tuple[str, int]:
-    """HOST:PORT, [::1]:PORT, with or without `tls://` before it."""
+    """HOST, HOST:PORT, ::1, [::1]:PORT, with or without `tls://` before it; port 7070 unless given."""
     plain = address[4:].lstrip("/") if address.startswith("tls:") else address
-    host, colon, port = plain.rpartition(":")
-    if not colon or not port.isdigit():
-        raise Invalid("%s is not HOST:PORT, tls://HOST:PORT or unix:PATH" % address)
+    has_port = "]:" in plain or plain.count(":") == 1
+    host, _, port = plain.rpartition(":") if has_port else (plain, "", "7070")
+    if not host or "/" in host or not port.isdigit():
+        raise Invalid("%s is not HOST[:PORT], tls://HOST[:PORT] or unix:PATH" % address)
     return host.strip("[]"), int(port)
 
 

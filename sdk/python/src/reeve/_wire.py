@@ -66,6 +66,8 @@ class Op:
     LOG_DATA = 43
     STATS = 44
     NUMBERS = 45
+    STATS_PAST = 46
+    NUMBERS_PAST = 47
     BLOB_BEGIN = 64
     BLOB_PART = 65
     BLOB_END = 66
@@ -140,9 +142,6 @@ class Op:
     TITAN = 181
     LIMIT_LS = 205
     LIMIT_LIST = 206
-    SOURCE_GET = 220
-    SOURCE_GOT = 221
-    AGAIN = 222
 
 
 # opcode: the word of the frame, the message in it
@@ -181,6 +180,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     43: ("log_data", "log_data"),
     44: ("stats", "empty"),
     45: ("numbers", "stats"),
+    46: ("stats_past", "stats_past"),
+    47: ("numbers_past", "numbers_past"),
     64: ("blob_begin", "blob_begin"),
     65: ("blob_part", "blob_part"),
     66: ("blob_end", "blob_end"),
@@ -255,9 +256,6 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     181: ("titan", "titan"),
     205: ("limit_ls", "page"),
     206: ("limit_list", "limit_list"),
-    220: ("source_get", "source_get"),
-    221: ("source_got", "source_got"),
-    222: ("again", "again"),
 }
 
 
@@ -394,6 +392,9 @@ class List(TypedDict, total=False):
     job: str
     label: str
     newest: bool
+    items: bool
+    apart: bool
+    reasons: bool
 
 
 class Listed(TypedDict, total=False):
@@ -459,6 +460,7 @@ class Logs(TypedDict, total=False):
     most: int
     follow: bool
     now: bool
+    marks: bool
 
 
 class LogData(TypedDict, total=False):
@@ -477,6 +479,16 @@ class Empty(TypedDict, total=False):
 class Stats(TypedDict, total=False):
     lsn: int
     numbers: Sequence[Amount]
+
+
+class StatsPast(TypedDict, total=False):
+    since_ms: int
+    step_ms: int
+
+
+class NumbersPast(TypedDict, total=False):
+    lsn: int
+    samples: Sequence[Sample]
 
 
 class BlobBegin(TypedDict, total=False):
@@ -921,23 +933,6 @@ class LimitList(TypedDict, total=False):
     limits: Sequence[LimitView]
 
 
-class SourceGet(TypedDict, total=False):
-    flow: str
-
-
-class SourceGot(TypedDict, total=False):
-    lsn: int
-    name: str
-    text: str
-    params: bytes
-
-
-class Again(TypedDict, total=False):
-    flow: str
-    params: bytes
-    check: bool
-
-
 class Run(TypedDict, total=False):
     argv: Sequence[Arg]
     shell: str
@@ -1001,8 +996,7 @@ class Flow(TypedDict, total=False):
     spec: bytes
     params: bytes
     check: bool
-    source: Source
-    source_name: str
+    compensate_on: str
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1036,11 +1030,10 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
-    params: bytes
-    source_name: str
-    source_bytes: int
-    source: bytes
-    again_of: str
+    compensations_not_run: int
+    not_run_because: str
+    upstream_failed: int
+    schedule: str
 
 
 class JobView(TypedDict, total=False):
@@ -1072,6 +1065,10 @@ class JobView(TypedDict, total=False):
     items_begun: int
     items_open: int
     items_bad: int
+    started_ms: int
+    ended_ms: int
+    code: str
+    waits_for: str
 
 
 class Pair(TypedDict, total=False):
@@ -1146,6 +1143,11 @@ class LogPiece(TypedDict, total=False):
 class Amount(TypedDict, total=False):
     name: str
     amount: int
+
+
+class Sample(TypedDict, total=False):
+    time_ms: int
+    numbers: Sequence[Amount]
 
 
 class BlobView(TypedDict, total=False):
@@ -1489,12 +1491,6 @@ class Step(TypedDict, total=False):
     failed: str
 
 
-class Source(TypedDict, total=False):
-    text: str
-    spec: bytes
-    files: Sequence[SourceFile]
-
-
 class Options(TypedDict, total=False):
     kind: str
     priority: int
@@ -1538,6 +1534,8 @@ class Options(TypedDict, total=False):
     poll_cap_ms: int
     token_rights: int
     free_losses: int
+    trigger: str
+    retry_on: int
 
 
 class Job(TypedDict, total=False):
@@ -1609,12 +1607,6 @@ Span = TypedDict(
         "from": "int",
         "to": "int",
     }, total=False)
-
-
-class SourceFile(TypedDict, total=False):
-    path: str
-    bytes: bytes
-    hash: bytes
 
 
 # message: its fields as (tag, name, type, message inside it or words of an enum)
@@ -1735,6 +1727,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "job", "text", ""),
         (15, "label", "text", ""),
         (16, "newest", "bool", ""),
+        (20, "items", "bool", ""),
+        (21, "apart", "bool", ""),
+        (22, "reasons", "bool", ""),
     ),
     "listed": (
         (1, "lsn", "uint", ""),
@@ -1792,6 +1787,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (5, "most", "uint", ""),
         (6, "follow", "bool", ""),
         (7, "now", "bool", ""),
+        (8, "marks", "bool", ""),
     ),
     "log_data": (
         (1, "attempt", "uint", ""),
@@ -1806,6 +1802,14 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "stats": (
         (1, "lsn", "uint", ""),
         (2, "numbers", "list", "amount"),
+    ),
+    "stats_past": (
+        (1, "since_ms", "int", ""),
+        (2, "step_ms", "uint", ""),
+    ),
+    "numbers_past": (
+        (1, "lsn", "uint", ""),
+        (2, "samples", "list", "sample"),
     ),
     "blob_begin": (
         (1, "hash", "bytes", ""),
@@ -2182,20 +2186,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "cursor", "bytes", ""),
         (3, "limits", "list", "limit_view"),
     ),
-    "source_get": (
-        (1, "flow", "text", ""),
-    ),
-    "source_got": (
-        (1, "lsn", "uint", ""),
-        (2, "name", "text", ""),
-        (3, "text", "text", ""),
-        (4, "params", "bytes", ""),
-    ),
-    "again": (
-        (1, "flow", "text", ""),
-        (2, "params", "bytes", ""),
-        (3, "check", "bool", ""),
-    ),
     "run": (
         (1, "argv", "list", "arg"),
         (2, "shell", "text", ""),
@@ -2256,8 +2246,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (7, "spec", "bytes", ""),
         (8, "params", "bytes", ""),
         (9, "check", "bool", ""),
-        (20, "source", "message", "source"),
-        (21, "source_name", "text", ""),
+        (10, "compensate_on", "enum", "fatal failure"),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2288,11 +2277,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
-        (30, "params", "bytes", ""),
-        (31, "source_name", "text", ""),
-        (32, "source_bytes", "uint", ""),
-        (33, "source", "bytes", ""),
-        (34, "again_of", "text", ""),
+        (16, "compensations_not_run", "uint", ""),
+        (17, "not_run_because", "text", ""),
+        (24, "upstream_failed", "uint", ""),
+        (30, "schedule", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2323,6 +2311,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (26, "items_begun", "uint", ""),
         (27, "items_open", "uint", ""),
         (28, "items_bad", "uint", ""),
+        (40, "started_ms", "int", ""),
+        (41, "ended_ms", "int", ""),
+        (42, "code", "text", ""),
+        (43, "waits_for", "text", ""),
     ),
     "pair": (
         (1, "key", "text", ""),
@@ -2389,6 +2381,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "amount": (
         (1, "name", "text", ""),
         (2, "amount", "uint", ""),
+    ),
+    "sample": (
+        (1, "time_ms", "int", ""),
+        (2, "numbers", "list", "amount"),
     ),
     "blob_view": (
         (1, "hash", "bytes", ""),
@@ -2695,11 +2691,6 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "until", "text", ""),
         (5, "failed", "text", ""),
     ),
-    "source": (
-        (1, "text", "text", ""),
-        (2, "spec", "bytes", ""),
-        (3, "files", "list", "source_file"),
-    ),
     "options": (
         (1, "kind", "enum", "command script archive service http noop sleep fail gate barrier external"),
         (2, "priority", "int", ""),
@@ -2743,6 +2734,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (60, "poll_cap_ms", "uint", ""),
         (61, "token_rights", "uint", ""),
         (62, "free_losses", "uint", ""),
+        (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
+        (64, "retry_on", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
@@ -2805,10 +2798,5 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "span": (
         (1, "from", "uint", ""),
         (2, "to", "uint", ""),
-    ),
-    "source_file": (
-        (1, "path", "text", ""),
-        (2, "bytes", "bytes", ""),
-        (3, "hash", "bytes", ""),
     ),
 }

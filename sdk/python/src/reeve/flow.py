@@ -116,13 +116,14 @@ class Flow:
 
     def __init__(self, name: str = "", *, key: str = "", labels: Optional[Mapping[str, str]] = None,
                  params: Optional[Mapping[str, Any]] = None, defaults: Optional[JobKeys] = None,
-                 phases: Sequence[str] = (), client: Optional[Client] = None) -> None:
+                 phases: Sequence[str] = (), compensate_on: str = "", client: Optional[Client] = None) -> None:
         self.name = name
         self.key = key
         self.labels = dict(labels or {})
         self.params = params
         self.defaults = defaults
         self.phases = list(phases)
+        self.compensate_on = compensate_on
         self.id = ""
         self._client = client
         self._jobs: Dict[str, Dict[str, Any]] = {}
@@ -222,6 +223,8 @@ class Flow:
             spec["labels"] = self.labels
         if self.params and not self.id:
             spec["params"] = plain(self.params)
+        if self.compensate_on and not self.id:
+            spec["compensate_on"] = self.compensate_on
         if self.defaults:
             spec["defaults"] = as_spec(self.defaults)
         if self.phases:

@@ -34,6 +34,7 @@ class JobKeys(TypedDict, total=False):
     phase: Union[str, int]
     when: Union[str, bool]
     foreach: Any
+    trigger: str
     on_upstream: str
     approval: Union[str, Mapping[str, Any]]
     compensate: Union[str, Mapping[str, Any]]
@@ -41,6 +42,7 @@ class JobKeys(TypedDict, total=False):
     # how often, how long
     retries: int
     backoff: Union[Duration, Mapping[str, Any]]
+    retry_on: Names
     fatal_exit_codes: Sequence[int]
     timeout: Duration
     deadline: Moment

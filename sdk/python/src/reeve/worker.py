@@ -672,7 +672,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--pool", default=POOL, help="the pool it belongs to, for tasks alone (%s)" % POOL)
     parser.add_argument("--label", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--capability", action="append", default=[], metavar="NAME")
-    parser.add_argument("--server", help="HOST:PORT, tls://HOST:PORT or unix:PATH; else REEVE_SERVER, else the data directory")
+    parser.add_argument("--server", help="HOST[:PORT], tls://HOST[:PORT] or unix:PATH; else REEVE_SERVER, else the data directory")
     parser.add_argument("--token", help="else REEVE_TOKEN, else worker.token of the data directory")
     parser.add_argument("--tenant", default="", help="whose jobs; that of the token unless said")
     parser.add_argument("--data", help="directory of the server; else REEVE_DATA, else ./.reeve")
