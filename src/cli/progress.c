@@ -27,7 +27,10 @@ static void draw(const struct progress *p, uint64_t done, int64_t took_ms) {
     fputs("\r\033[K", stderr);
     out_clean(stderr, (struct slice){(const uint8_t *)p->what, strnlen(p->what, BAR_CELLS)});
     fputc(' ', stderr);
-    for (uint32_t i = 0; p->total > 0 && i < BAR_CELLS; i++) fputs(i < done * BAR_CELLS / p->total ? "━" : "─", stderr);
+    for (uint32_t i = 0; p->total > 0 && i < BAR_CELLS; i++) {
+        bool is_done = i < done * BAR_CELLS / p->total;
+        fputs(is_done ? "━" : "─", stderr);
+    }
     fprintf(stderr, " %s", out_bytes(done, text));
     if (p->total > 0) fprintf(stderr, " of %s", out_bytes(p->total, of));
     if (took_ms > 0) fprintf(stderr, ", %s/s", out_bytes(done * 1000 / (uint64_t)took_ms, rate));

@@ -1,5 +1,5 @@
-/* progress.h: how far an upload is, on standard error: a bar, bytes and rate, where that is a terminal and the upload is
- * large enough to be waited for. Nothing is left of it at the end. */
+/* progress.h: how far an upload is, on standard error: a bar, bytes and rate, where that is a terminal and the upload
+ * is large enough to be waited for. Nothing is left of it at the end. */
 #ifndef REEVE_PROGRESS_H
 #define REEVE_PROGRESS_H
 

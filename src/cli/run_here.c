@@ -1,6 +1,6 @@
-/* run_here.c: `reeve run --here`: the job starts in the caller's directory instead of an empty one. That directory is on
- * this machine, so the job goes to a worker of this machine, and to no other: one whose directory is beside the server's
- * and which this user started, so that it may do there what the caller may. */
+/* run_here.c: `reeve run --here`: the job starts in the caller's directory instead of an empty one. That directory is
+ * on this machine, so the job goes to a worker of this machine, and to no other: one whose directory is beside the
+ * server's and which this user started, so that it may do there what the caller may. */
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>

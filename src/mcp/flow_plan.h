@@ -1,7 +1,8 @@
 /* flow_plan.h: what a flow would be if it was submitted now: its jobs in stages, what each waits for, and which of the
  * workers that are attached could run it, or what they lack. One judgement for the tool `plan` and for `reeve plan`.
  *
- * It knows of workers what they say of themselves; rules of pools, pins and tenants are the server's, and not judged. */
+ * It knows of workers what they say of themselves; rules of pools, pins and tenants are the server's, and are not
+ * judged. */
 #ifndef REEVE_FLOW_PLAN_H
 #define REEVE_FLOW_PLAN_H
 

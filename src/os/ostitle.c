@@ -1,5 +1,5 @@
-/* ostitle.c: see ostitle.h. The kernel shows the memory in which it put the arguments; the environment follows it there,
- * and it reads on into that when the last byte of the arguments is not the zero that was there. */
+/* ostitle.c: see ostitle.h. The kernel shows the memory in which it put the arguments; the environment follows it
+ * there, and it reads on into that when the last byte of the arguments is not the zero that was there. */
 #include "ostitle.h"
 
 #include <stdarg.h>

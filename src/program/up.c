@@ -603,7 +603,8 @@ enum err up_down(int count, char **args, struct why *why) {
             "usage: reeve down [--data DIR] [--now]\n\n"
             "Stops what `reeve up` started, after the running jobs.\n\n"
             "  --data DIR  directory of the server (default: $REEVE_DATA, else ./.reeve)\n"
-            "  --now       kill running jobs instead of waiting; those with retries left run again after the next start\n");
+            "  --now       kill running jobs instead of waiting; those with retries left run again after the next "
+            "start\n");
         return ERR_OK;
     }
     snprintf(path, sizeof path, "%s/up.pid", u.data);

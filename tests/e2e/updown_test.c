@@ -57,7 +57,8 @@ static void down_now_does_not_wait(void **state) {
     (void)state;
     realcli_up(&own);
     says(
-        "$R run --data $D -d --retries 1 -- sh -c \"echo x >> $D/ran; [ $(wc -l < $D/ran) -gt 1 ] || sleep 1000\" >$D/job; "
+        "$R run --data $D -d --retries 1 -- "
+        "sh -c \"echo x >> $D/ran; [ $(wc -l < $D/ran) -gt 1 ] || sleep 1000\" >$D/job; "
         "until [ -e $D/ran ]; do sleep 0.05; done; timeout 30 $R down --data $D --now",
         0, "stopped");
     realcli_up(&own);

@@ -18,10 +18,6 @@ static int setup(void **state) {
     return 0;
 }
 
-static void limits_changed(struct fixture *r) {
-    fixture_crash(r);
-}
-
 static int teardown(void **state) {
     fixture_fini(*state);
     return 0;
@@ -205,7 +201,7 @@ static void an_end_is_an_end(void **state) {
 static void a_limit_makes_a_slot_wait_and_is_named(void **state) {
     struct fixture *r = *state;
     r->limits.flows_max = 1;
-    limits_changed(r);
+    fixture_crash(r); /* the limits */
     struct options o;
     options_default(&o);
     const char *jobs[] = {"x"};
@@ -256,7 +252,7 @@ static void the_oldest_missed_slots_are_left_out_beyond_the_limit(void **state) 
     struct fixture *r = *state;
     r->limits.schedule_catch_up_max = 3;
     r->limits.schedule_slots_max = 7; /* the calendar cannot even name them all */
-    limits_changed(r);
+    fixture_crash(r);
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     tick(r, 0);
     int64_t newest = (r->in.wall.ms / EVERY + 1000) * EVERY;
@@ -319,7 +315,7 @@ static void a_slot_is_skipped_while_an_earlier_flow_runs(void **state) {
 static void slots_queue_up_to_a_limit(void **state) {
     struct fixture *r = *state;
     r->limits.schedule_waiting_max = 2;
-    limits_changed(r);
+    fixture_crash(r);
     set(r, CATCH_UP_ALL, OVERLAP_QUEUE);
     int64_t first = (r->in.wall.ms / EVERY + 1) * EVERY;
     pass_minutes(r, 5);
@@ -340,7 +336,7 @@ static void a_later_slot_replaces_the_running_flow(void **state) {
     struct fixture *r = *state;
     r->limits.lease_ms = 3600000;
     r->limits.dispatch_timeout_ms = 3600000;
-    limits_changed(r);
+    fixture_crash(r);
     assert_int_equal(fixture_attach(r, "w1", 1, 4), ERR_OK);
     set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
     pass_minutes(r, 1);
@@ -362,7 +358,7 @@ static void of_slots_that_replace_only_the_last_waits(void **state) {
     struct fixture *r = *state;
     r->limits.stop_confirm_ms = 86400000; /* its worker takes its time */
     r->limits.lease_ms = 3600000;
-    limits_changed(r);
+    fixture_crash(r);
     assert_int_equal(fixture_attach(r, "w1", 1, 4), ERR_OK);
     set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
     pass_minutes(r, 4);
@@ -379,7 +375,7 @@ static void a_flow_that_unwinds_is_not_called_off_for_a_slot(void **state) {
     struct fixture *r = *state;
     r->limits.lease_ms = 3600000;
     r->limits.dispatch_timeout_ms = 3600000;
-    limits_changed(r);
+    fixture_crash(r);
     assert_int_equal(fixture_attach(r, "w1", 1, 4), ERR_OK);
     uint32_t fatal = 9;
     struct options o = fixture_options();
@@ -498,10 +494,8 @@ static void a_run_that_is_asked_for_is_beside_the_slots(void **state) {
     assert_int_equal(r->reply.job_count, 2);
     assert_true(view_flow(engine_state(r->engine), (flow_id){1}, &flow));
     assert_true(slice_eq(flow.schedule, NAME) && slice_eq(flow.zone, SLICE("Europe/Lisbon")));
-    assert_true(slice_eq(flow.principal, SLICE("ann")));
-    assert_int_equal(flow.slot.ms, 1000);
-    assert_int_equal(view(r).after.ms, after);
-    assert_int_equal(view(r).fired, 1);
+    assert_true(slice_eq(flow.principal, SLICE("ann")) && flow.slot.ms == 1000);
+    assert_true(view(r).after.ms == after && view(r).fired == 1);
     assert_int_equal(run_now(r, 1000), ERR_CONFLICT); /* one at a time */
     pass_minutes(r, 2);
     assert_int_equal(view(r).waiting, 2); /* a run is a flow of the schedule like others: slots wait for its end */
@@ -514,7 +508,7 @@ static void a_run_that_is_asked_for_is_beside_the_slots(void **state) {
     assert_int_equal(run_now(r, r->in.wall.ms), ERR_OK); /* also in a pause */
     assert_int_equal(view(r).waiting, 1);
     r->limits.flows_max = 1;
-    limits_changed(r);
+    fixture_crash(r);
     assert_int_equal(fixture_cancel(r, (struct job_ref){view(r).flow, UINT32_MAX}), ERR_OK);
     assert_int_equal(run_now(r, 1000), ERR_LIMIT);
     fixture_check_digests(r);
@@ -565,7 +559,7 @@ static void nonsense_is_refused(void **state) {
     nameless = (struct command){.kind = CMD_SCHEDULE_REMOVE, .as.schedule_name.name = NAME};
     assert_int_equal(fixture_command(r, &nameless), ERR_INVALID);
     r->limits.schedules_max = 1;
-    limits_changed(r);
+    fixture_crash(r);
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
     REFUSED(ERR_LIMIT, c->name = SLICE("another"));
     REFUSED(ERR_OK, c->paused = true); /* setting one anew needs no room */
@@ -610,7 +604,7 @@ static enum err give_slots(struct fixture *r, const int64_t *slots, uint32_t cou
 static void slots_that_cannot_be_are_refused(void **state) {
     struct fixture *r = *state;
     r->limits.schedule_waiting_max = 3;
-    limits_changed(r);
+    fixture_crash(r);
     struct command cmd = set_command(CATCH_UP_ALL, OVERLAP_SKIP);
     cmd.as.schedule.end_ms = r->in.wall.ms + 10 * EVERY;
     assert_ok(fixture_command(r, &cmd));
@@ -703,7 +697,7 @@ static const char *limit_named(const struct fixture *r, const struct limits *lim
 static void every_limit_is_named(void **state) {
     struct fixture *r = *state;
     r->limits.flows_max = 1;
-    limits_changed(r);
+    fixture_crash(r);
     struct options o = fixture_options();
     assert_ok(fixture_submit(r, &o, (const char *[]){"x"}, 1));
     set(r, CATCH_UP_ALL, OVERLAP_SKIP);
@@ -785,7 +779,7 @@ static void work_a_minute(struct fixture *r) {
 static void a_slot_that_replaces_goes_before_those_that_wait(void **state) {
     struct fixture *r = *state;
     r->limits.stop_confirm_ms = 10 * EVERY;
-    limits_changed(r);
+    fixture_crash(r);
     set(r, CATCH_UP_ALL, OVERLAP_REPLACE);
     tick(r, EVERY);
     assert_ok(fixture_attach(r, "w", 1, 1)); /* the flow does not end before its worker says so */
@@ -813,7 +807,7 @@ static void a_slot_that_replaces_goes_before_those_that_wait(void **state) {
 static void a_flow_that_settles_is_not_replaced_yet(void **state) {
     struct fixture *r = *state;
     r->limits.schedule_bytes_max = 16 << 20;
-    limits_changed(r);
+    fixture_crash(r);
     static struct job_spec specs[20000];
     static char names[20000][8];
     for (uint32_t i = 0; i < 20000; i++) {

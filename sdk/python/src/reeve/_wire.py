@@ -121,6 +121,7 @@ class Op:
     LOG_ACK = 140
     DONE = 141
     DONE_ACK = 142
+    SCHEDULE_RUN = 143
     METRICS = 150
     EXPOSED = 151
     DEAD_RETRY = 152
@@ -235,6 +236,7 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     140: ("log_ack", "log_ack"),
     141: ("done", "done"),
     142: ("done_ack", "done_ack"),
+    143: ("schedule_run", "schedule_run"),
     150: ("metrics", "empty"),
     151: ("exposed", "metrics"),
     152: ("dead_retry", "dead"),
@@ -392,6 +394,7 @@ class List(TypedDict, total=False):
     job: str
     label: str
     newest: bool
+    schedule: str
     items: bool
     apart: bool
     reasons: bool
@@ -626,6 +629,8 @@ class ScheduleChange(TypedDict, total=False):
     op: str
     since_ms: int
     until_ms: int
+    since: str
+    until: str
 
 
 class ScheduleLs(TypedDict, total=False):
@@ -633,6 +638,9 @@ class ScheduleLs(TypedDict, total=False):
     most: int
     name: str
     ahead: int
+    details: bool
+    since: str
+    until: str
 
 
 class ScheduleList(TypedDict, total=False):
@@ -815,6 +823,11 @@ class DoneAck(TypedDict, total=False):
     acks: Sequence[EndAck]
 
 
+class ScheduleRun(TypedDict, total=False):
+    name: str
+    slot: str
+
+
 class Metrics(TypedDict, total=False):
     lsn: int
     text: str
@@ -973,6 +986,7 @@ class Run(TypedDict, total=False):
     shared: bool
     handler: str
     titan: str
+    late: str
 
 
 class Name(TypedDict, total=False):
@@ -1030,10 +1044,12 @@ class FlowView(TypedDict, total=False):
     states: Sequence[Amount]
     labels: Sequence[Pair]
     archived: bool
+    schedule: str
+    slot_ms: int
+    slot: str
     compensations_not_run: int
     not_run_because: str
     upstream_failed: int
-    schedule: str
 
 
 class JobView(TypedDict, total=False):
@@ -1130,6 +1146,8 @@ Event = TypedDict(
         "attempt": "int",
         "worker": "str",
         "due_ms": "int",
+        "schedule": "str",
+        "slot_ms": "int",
     }, total=False)
 
 
@@ -1202,6 +1220,11 @@ class ScheduleView(TypedDict, total=False):
     skipped: int
     waiting: int
     ahead: Sequence[Moment]
+    zone: str
+    principal: str
+    next: str
+    slots: Sequence[Slot]
+    between: Sequence[Moment]
 
 
 class ServiceView(TypedDict, total=False):
@@ -1580,6 +1603,16 @@ class Kept(TypedDict, total=False):
 
 class Moment(TypedDict, total=False):
     ms: int
+    text: str
+
+
+class Slot(TypedDict, total=False):
+    what: str
+    slot_ms: int
+    slot: str
+    count: int
+    flow: str
+    state: str
 
 
 class Demand(TypedDict, total=False):
@@ -1727,6 +1760,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "job", "text", ""),
         (15, "label", "text", ""),
         (16, "newest", "bool", ""),
+        (17, "schedule", "text", ""),
         (20, "items", "bool", ""),
         (21, "apart", "bool", ""),
         (22, "reasons", "bool", ""),
@@ -1927,12 +1961,17 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "op", "enum", "remove pause resume backfill"),
         (3, "since_ms", "int", ""),
         (4, "until_ms", "int", ""),
+        (5, "since", "text", ""),
+        (6, "until", "text", ""),
     ),
     "schedule_ls": (
         (1, "cursor", "bytes", ""),
         (2, "most", "uint", ""),
         (3, "name", "text", ""),
         (4, "ahead", "uint", ""),
+        (5, "details", "bool", ""),
+        (6, "since", "text", ""),
+        (7, "until", "text", ""),
     ),
     "schedule_list": (
         (1, "lsn", "uint", ""),
@@ -2084,6 +2123,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (1, "lsn", "uint", ""),
         (2, "acks", "list", "end_ack"),
     ),
+    "schedule_run": (
+        (1, "name", "text", ""),
+        (2, "slot", "text", ""),
+    ),
     "metrics": (
         (1, "lsn", "uint", ""),
         (2, "text", "text", ""),
@@ -2226,6 +2269,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (61, "shared", "bool", ""),
         (65, "handler", "text", ""),
         (66, "titan", "text", ""),
+        (67, "late", "text", ""),
     ),
     "name": (
         (1, "name", "text", ""),
@@ -2277,10 +2321,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "states", "list", "amount"),
         (14, "labels", "list", "pair"),
         (15, "archived", "bool", ""),
-        (16, "compensations_not_run", "uint", ""),
-        (17, "not_run_because", "text", ""),
+        (16, "schedule", "text", ""),
+        (17, "slot_ms", "int", ""),
+        (18, "slot", "text", ""),
+        (19, "compensations_not_run", "uint", ""),
+        (20, "not_run_because", "text", ""),
         (24, "upstream_failed", "uint", ""),
-        (30, "schedule", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2371,6 +2417,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (9, "attempt", "uint", ""),
         (10, "worker", "text", ""),
         (11, "due_ms", "int", ""),
+        (12, "schedule", "text", ""),
+        (13, "slot_ms", "int", ""),
     ),
     "log_piece": (
         (1, "offset", "uint", ""),
@@ -2433,6 +2481,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (14, "skipped", "uint", ""),
         (15, "waiting", "uint", ""),
         (16, "ahead", "list", "moment"),
+        (17, "zone", "text", ""),
+        (18, "principal", "text", ""),
+        (19, "next", "text", ""),
+        (20, "slots", "list", "slot"),
+        (21, "between", "list", "moment"),
     ),
     "service_view": (
         (1, "name", "text", ""),
@@ -2776,6 +2829,15 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     ),
     "moment": (
         (1, "ms", "int", ""),
+        (2, "text", "text", ""),
+    ),
+    "slot": (
+        (1, "what", "text", ""),
+        (2, "slot_ms", "int", ""),
+        (3, "slot", "text", ""),
+        (4, "count", "uint", ""),
+        (5, "flow", "text", ""),
+        (6, "state", "text", ""),
     ),
     "demand": (
         (1, "pool", "text", ""),
