@@ -529,7 +529,8 @@ static void a_link_lets_one_browser_in(void **state) {
     got = visit(&c, &own, NULL, "GET", path, "", NULL); /* once */
     assert_int_equal(got.status, 403);
     assert_has_not(got.head, "Set-Cookie");
-    assert_has(got.body, "make another with `reeve console`");
+    assert_has(got.head, "text/html");
+    assert_has(got.body, "make another with <code>reeve console</code>");
     webclient_close(&c);
     assert_int_equal(status_of(&own, NULL, "GET", "/login?ticket=", "", NULL), 403);
     assert_int_equal(status_of(&own, NULL, "GET", "/login?ticket=0123456789abcdef0123456789abcdef", "", NULL), 403);

@@ -191,7 +191,7 @@ static void ci(void **state) {
     fclose(f);
     assert_has(log_of(id, "report"), commit);
     id = run("ci", "-p repository=/nowhere -p build=true", NULL, 1);
-    assert_states(id, "fetch failed, build failed");
+    assert_states(id, "fetch failed, build upstream_failed");
 }
 
 static void exclusive(void **state) {
@@ -218,7 +218,7 @@ static void saga_booking(void **state) {
 static void saga_failure(void **state) {
     (void)state;
     const char *id = run("saga-failure", "-p payment=no", NULL, 1);
-    assert_states(id, "hotel succeeded, pay failed, confirm failed, hotel~undo succeeded");
+    assert_states(id, "hotel succeeded, pay failed, confirm upstream_failed, hotel~undo succeeded");
     assert_has(shown(id, "pay"), "2 of 2");
     id = run("saga-failure", "", NULL, 0);
     assert_string_equal(log_of(id, "confirm"), "confirmed\n");
@@ -231,7 +231,7 @@ static void triggers(void **state) {
     assert_has(shown(id, "mirror-b"), "1 of 4"); /* it is tried again after losses alone */
     assert_string_equal(log_of(id, "report"), "publish succeeded\n");
     id = run("triggers", "-p first=1", NULL, 1);
-    assert_states(id, "unpack failed, publish failed, report succeeded");
+    assert_states(id, "unpack upstream_failed, publish upstream_failed, report succeeded");
     assert_string_equal(log_of(id, "report"), "publish failed\n");
     id = run("triggers", "-p first=1 -p second=0 -p lint=true", NULL, 1);
     assert_states(id, "lint succeeded, unpack succeeded, publish succeeded");

@@ -222,19 +222,34 @@ static bool ticket_of(const struct http_request *r, struct slice *ret) {
     return false;
 }
 
+/* A person opens a link in a browser, perhaps after a chat's preview has used it: the answer is a page, and whoever is
+ * logged in goes on from it. */
+static void say_spent_link(struct server *s, struct session *n) {
+    static const char page[] =
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Reeve</title><h1>Reeve</h1>"
+        "<p>This link was already used or has expired: make another with <code>reeve console</code>.</p>"
+        "<p><a href=\"/\">Open the console</a></p></html>\n";
+    struct http_head h = {.status = 403, .type = "text/html; charset=utf-8", .length = sizeof page - 1};
+    web_put_head(s, n, &h);
+    buf_put(&webs_of(s)->out, page, sizeof page - 1);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
+    web_finished(s, n);
+}
+
 bool web_answer_ticket(struct server *s, struct session *n) {
     struct slice ticket;
     struct why why = {{0}};
     char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
     if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
-    enum err e = ERR_OK;
     bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
     if (!is_good && !may_try(s, n))
         return true; /* a good link opens also where others have failed: it cannot be guessed */
-    if (!is_good)
-        e = why_set(&why, ERR_FORBIDDEN,
-                    "this link was already used or has expired: make another with `reeve console`");
-    if (e == ERR_OK) e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
+    if (!is_good) {
+        failed(s, n, "a login link that was already used or has expired");
+        say_spent_link(s, n);
+        return true;
+    }
+    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
     if (e != ERR_OK) {
         failed(s, n, why.text);
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
