@@ -34,6 +34,7 @@
     X(items)           \
     X(assign)          \
     X(ends)            \
+    X(flow_source)     \
     X(stats_history)   \
     X(audit)           \
     X(launch)          \

@@ -41,6 +41,13 @@ static const struct {
     {"rerun", WIRE_RERUN, "rerun"},
 };
 
+enum err verb_rerun(struct cli *c) {
+    if (cli_flag(c, "new") != NULL) return verb_rerun_new(c);
+    if (cli_flag(c, "param") != NULL || cli_flag(c, "wait") != NULL)
+        return cli_refuse(c, ERR_INVALID, "--param and --wait need --new: without it the jobs run again as they were");
+    return verb_targets(c);
+}
+
 enum err verb_targets(struct cli *c) {
     struct client_frame f;
     struct wire_targets m = {.targets = cli_names(c, 0), .reason = cli_flag_text(c, "reason")};

@@ -131,6 +131,8 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
     if (!is_changed) return ERR_OK;
     if (count > 1)
         return cli_refuse(c, ERR_INVALID, "%s contains %u services: set it in the file for each", c->args[0], count);
+    ret->source = (struct wire_source){0}; /* what is deployed is not what the file says */
+    ret->source_name = ret->params = (struct slice){0};
     struct wire_options *options = ret->part.options.at;
     e = tlv_decode(&wire_run_desc, one->body, TLV_STRICT, &c->arena, &run, c->why);
     if (e == ERR_OK) e = flags_over(c, &run, &options[one->options]);

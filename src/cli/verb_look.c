@@ -417,6 +417,16 @@ static void show_job(struct cli *c, const struct wire_job_view *v) {
     for (uint32_t i = 0; i < v->attempts.count; i++) show_try(c, &tries[i], i == 0);
 }
 
+/* What it was made from. */
+static void show_origin(struct cli *c, const struct wire_flow_view *v) {
+    char file[400];
+    const char *lost = v->source.len == 0 ? " (not kept)" : "";
+    snprintf(file, sizeof file, "%.*s%s", SLICE_FMT(v->source_name), lost);
+    if (v->source_name.len > 0) line(c, "file", slice_str(file));
+    line(c, "parameters", v->params);
+    line(c, "again of", v->again_of);
+}
+
 /* "failed (compensated)": what the flow does beside its state, or has done. */
 static struct slice flow_note(const struct wire_flow_view *v) {
     if (v->paused) return SLICE("paused");
@@ -441,6 +451,7 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
     }
     line(c, "schedule", v->schedule);
     line(c, "slot", v->slot);
+    show_origin(c, v);
     line_time(c, "created", v->created_ms);
     line_time(c, "finished", v->finished_ms);
     struct buf text;
@@ -458,6 +469,21 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
         line(c, "undo", buf_slice(&text));
     }
     buf_fini(&text);
+}
+
+/* The file of a flow, as it was submitted. */
+static enum err show_source(struct cli *c) {
+    struct client_frame f;
+    struct wire_source_get m = {slice_str(c->args[0])};
+    if (strchr(c->args[0], '/') != NULL) return cli_refuse(c, ERR_INVALID, "--source takes a flow, not a job");
+    enum err e = client_ask(&c->client, WIRE_SOURCE_GET, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_source_got *got = f.message;
+    if (c->json)
+        api_print_line(c, &wire_source_got_desc, got);
+    else
+        fwrite(got->text.ptr, 1, got->text.len, stdout);
+    return ERR_OK;
 }
 
 #define ITEMS_SHOWN 10u
@@ -489,6 +515,7 @@ enum err verb_show(struct cli *c) {
     struct api_print answer;
     struct wire_get m = {.target = slice_str(c->args[0]), .details = true};
     bool is_job = strchr(c->args[0], '/') != NULL;
+    if (cli_flag(c, "source") != NULL) return show_source(c);
     api_print_begin(&answer, c, is_job ? "/jobs/{flow}/{job}" : "/flows/{flow}");
     enum err e = client_ask(&c->client, WIRE_GET, &m, &f, c->why);
     for (bool first = true; e == ERR_OK; first = false) {

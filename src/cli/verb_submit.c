@@ -14,7 +14,9 @@
 #include "yaml_tree.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
-#define INLINE_BYTES_MAX 32768u /* of a script or an input: beyond it, a blob */
+#define INLINE_BYTES_MAX 32768u     /* of a script or an input: beyond it, a blob */
+#define FILES_MAX 1000u             /* that are kept with the flow file */
+#define SOURCE_BYTES_MAX (1u << 20) /* of it and of those: what a server keeps, unless it is set up otherwise */
 #define PART_JOBS_MAX 5000u
 #define PART_BYTES_MAX (8u << 20)
 
@@ -48,6 +50,8 @@ struct spec_reading {
     struct cli *cli;
     const char *path; /* of the flow file */
     enum flow_use use;
+    struct wire_source_file *kept; /* those that it names, FILES_MAX of them */
+    uint32_t kept_count;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -70,8 +74,7 @@ static enum err beside(const struct spec_reading *r, const char *path, struct wh
                    "%s is outside the folder of the flow file; pass --allow-outside to send it along", path);
 }
 
-static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
-    struct spec_reading *r = ctx;
+static enum err file_take(struct spec_reading *r, struct slice path, struct spec_file *ret, struct why *why) {
     struct slice bytes = {0};
     char full[PATH_MAX];
     const char *slash = strrchr(r->path, '/');
@@ -91,12 +94,20 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
     }
     if (e == ERR_OK && r->use == FLOW_SHOWN) {
         uint8_t *at = arena_alloc(&r->cli->arena, SPEC_HASH_BYTES);
-        hash(ctx, bytes, at);
+        hash(r, bytes, at);
         ret->hash = slice_of(at, SPEC_HASH_BYTES);
         return ERR_OK;
     }
     if (e == ERR_OK) e = blob_put(r->cli, full, bytes, &ret->hash);
     if (e != ERR_OK) why_set(why, e, "%s", r->cli->why->text);
+    return e;
+}
+
+static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct why *why) {
+    struct spec_reading *r = ctx;
+    enum err e = file_take(r, path, ret, why);
+    if (e == ERR_OK && r->kept_count++ < FILES_MAX)
+        r->kept[r->kept_count - 1] = (struct wire_source_file){path, ret->bytes, ret->hash};
     return e;
 }
 
@@ -107,9 +118,50 @@ static bool is_json(const char *path, struct slice text) {
     return i < text.len && text.ptr[i] == '{';
 }
 
+/* ---- what is kept of it with the flow ---- */
+
+static struct slice params_json(struct cli *c, const struct spec_input *in) {
+    struct buf text;
+    struct json j;
+    if (in->given_count == 0) return (struct slice){0};
+    buf_init(&text, WIRE_BODY_MAX);
+    json_init(&j, &text);
+    json_object(&j);
+    for (uint32_t i = 0; i < in->given_count; i++) {
+        json_key_slice(&j, in->given[i].name);
+        json_text(&j, in->given[i].value);
+    }
+    json_object_end(&j);
+    struct slice ret = arena_slice(&c->arena, buf_slice(&text));
+    buf_fini(&text);
+    return ret;
+}
+
+/* A server reads JSON, so what is written in YAML goes along in both. What is too much goes by its name alone. */
+static void source_keep(const struct spec_reading *r, const struct spec_input *in, bool is_json,
+                        struct wire_flow *ret) {
+    struct wire_source source = {.text = in->source.text, .files = {r->kept, r->kept_count}};
+    const char *slash = strrchr(r->path, '/');
+    size_t bytes = source.text.len;
+    struct buf spec;
+    struct json j;
+    ret->source_name = slice_str(slash != NULL ? slash + 1 : r->path);
+    ret->params = params_json(r->cli, in);
+    buf_init(&spec, SOURCE_BYTES_MAX);
+    json_init(&j, &spec);
+    bool fits = r->kept_count <= FILES_MAX && bytes <= SOURCE_BYTES_MAX;
+    if (fits && !is_json) fits = json_tree_put(in->source.root, &j) && !spec.full;
+    if (fits && !is_json) source.spec = arena_slice(&r->cli->arena, buf_slice(&spec));
+    bytes += source.spec.len;
+    for (uint32_t i = 0; fits && i < r->kept_count; i++) bytes += r->kept[i].path.len + r->kept[i].bytes.len + 40;
+    if (fits && bytes <= SOURCE_BYTES_MAX) ret->source = source;
+    buf_fini(&spec);
+}
+
 enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                              struct spec_schedule *ret_schedule) {
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use};
+    struct wire_source_file *kept = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use, kept, 0};
     struct limits limits;
     struct tlv_list params = {0};
     limits_default(&limits);
@@ -128,10 +180,13 @@ enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use,
     for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
     in.given = given;
     in.given_count = params.count;
-    e = is_json(path, in.source.text) ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
-                                      : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
+    bool json = is_json(path, in.source.text);
+    e = json ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
+             : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
-    return spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
+    e = spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
+    if (e == ERR_OK && use == FLOW_SUBMITTED) source_keep(&r, &in, json, ret);
+    return e;
 }
 
 static enum err flags_over(struct cli *c, struct wire_flow *flow) {
@@ -337,6 +392,23 @@ enum err verb_submit(struct cli *c) {
         return ERR_OK;
     }
     e = flow_send(c, &flow, &sent);
+    return e == ERR_OK ? flow_sent_end(c, &sent) : e;
+}
+
+/* ---- again ---- */
+
+enum err verb_rerun_new(struct cli *c) {
+    struct tlv_list params = {0};
+    struct flow_sent sent;
+    struct wire_again m = {.flow = slice_str(c->args[0])};
+    if (c->arg_count > 1) return cli_refuse(c, ERR_INVALID, "--new takes one flow");
+    enum err e = cli_pairs(c, "param", &params);
+    if (e != ERR_OK) return e;
+    const struct wire_pair *pairs = params.at;
+    struct spec_given *given = ARENA_ARRAY(&c->arena, struct spec_given, params.count + 1);
+    for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
+    m.params = params_json(c, &(struct spec_input){.given = given, .given_count = params.count});
+    e = send_part(c, WIRE_AGAIN, &m, &sent);
     return e == ERR_OK ? flow_sent_end(c, &sent) : e;
 }
 

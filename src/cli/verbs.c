@@ -98,6 +98,10 @@ static const struct cli_flag get_flags[] = {
     {"output", 'o', "FILE", "write the file there"},
     {0},
 };
+static const struct cli_flag show_flags[] = {
+    {"source", 0, NULL, "print the file that a flow was submitted from, byte for byte"},
+    {0},
+};
 static const struct cli_flag wait_flags[] = {
     {"any",     0, NULL,       "return when the first has finished"},
     {"timeout", 0, "DURATION", "give up after this time, with exit code 124"},
@@ -110,6 +114,9 @@ static const struct cli_flag reason_flags[] = {
 };
 static const struct cli_flag rerun_flags[] = {
     {"from-failed", 0, NULL, "keep what succeeded (the default; accepted for compatibility)"},
+    {"new",     0,   NULL,         "submit the file of the flow again, as another flow"},
+    {"param",   'p', "NAME=VALUE", "with --new: another value of a parameter; may be repeated"},
+    {"wait",    'w', NULL,         "with --new: wait until the new flow has finished; exit 1 if it failed"},
     {0},
 };
 static const struct cli_flag pause_flags[] = {
@@ -281,7 +288,7 @@ const struct cli_verb cli_verbs[] = {
     {"plan", "FILE|-", "tell what a flow file would do, without running it", "Jobs in their order, what each waits for, and which attached workers can run it or what they lack. Nothing is submitted or uploaded. Exit 1 if the server would refuse the flow, or no attached worker can run one of its jobs.", verb_plan, plan_flags, 1, 1, 0, false},
     {"add", "[FLOW] FILE|-", "add the jobs of a flow file to a running flow", "The new jobs may need jobs of the flow. Inside a job, FLOW defaults to its own flow, and added jobs run in its pools with at most its priority.", verb_add, add_flags, 1, 2, 0, false},
     {"ls", "[FLOW|JOB]", "list flows, newest first, or the jobs of one", "Finished flows are listed from memory and from the history. The items of a foreach job are one line, unless --items or --state is given; with JOB they are listed. TOOK is the time of the last attempt.", verb_ls, ls_flags, 0, 1, 0, false},
-    {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, NULL, 1, 1, 0, false},
+    {"show", "FLOW|JOB", "show all details of a flow or a job", NULL, verb_show, show_flags, 1, 1, 0, false},
     {"logs", "FLOW|JOB", "print the output of a job, or of all jobs of a flow", "For a flow, prints whole lines in the order in which they were written, each after the name of its job, all on standard output; with --follow the exit code is that of `wait`. A flow of one job is treated as its job, whose output is passed on byte for byte.", verb_logs, logs_flags, 1, 1, 0, false},
     {"get", "JOB [NAME]", "print an artifact of a job; without NAME: list them", "Artifacts of the job's last attempt. They are kept as long as the job.", verb_get, get_flags, 1, 2, 0, false},
     {"wait", "FLOW|JOB...", "wait until flows or jobs have finished; exit 1 if one failed", "If the connection is lost, reconnects for half a minute.", verb_wait, wait_flags, 1, 255, 0, false},
@@ -292,7 +299,7 @@ const struct cli_verb cli_verbs[] = {
     {"cancel", "FLOW|JOB...", "cancel flows or jobs", "Running jobs get TERM, then KILL; jobs that depend on them are cancelled, too.", verb_targets, reason_flags, 1, 255, 0, false},
     {"retry", "JOB...", "retry failed jobs with a new budget of attempts", NULL, verb_targets, NULL, 1, 255, 0, false},
     {"discard", "JOB...", "drop dead letters", NULL, verb_targets, NULL, 1, 255, 0, false},
-    {"rerun", "FLOW...", "run the failed, cancelled and skipped jobs of a flow again", "Jobs that succeeded are kept.", verb_targets, rerun_flags, 1, 255, 0, false},
+    {"rerun", "FLOW...", "run the failed, cancelled and skipped jobs of a flow again", "Jobs that succeeded are kept. With --new the file that the flow was submitted from runs as another flow, with the parameters it had and those of -p.", verb_rerun, rerun_flags, 1, 255, 0, false},
     {"pause", "[FLOW]", "stop starting new jobs of a flow, pool or tenant", NULL, verb_pause, pause_flags, 0, 1, 0, false},
     {"resume", "[FLOW]", "resume a paused flow, pool or tenant", NULL, verb_pause, pause_flags, 0, 1, 0, false},
     {"approve", "[FLOW|JOB]", "approve a job that waits for approval; without one: list them", "Shows what will run and its hash, and asks for confirmation. The approval is valid for exactly that. FLOW means its only job that waits for approval.", verb_approve, approve_flags, 0, 1, 0, false},

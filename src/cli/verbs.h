@@ -32,6 +32,8 @@ enum err verb_top(struct cli *c);
 enum err verb_shell(struct cli *c);
 /* verb_change.c */
 enum err verb_targets(struct cli *c); /* cancel, retry, rerun, discard */
+enum err verb_rerun(struct cli *c);
+enum err verb_rerun_new(struct cli *c); /* of rerun --new; verb_submit.c */
 enum err verb_pause(struct cli *c);   /* pause, resume */
 enum err verb_approve(struct cli *c); /* approve, reject */
 enum err verb_complete(struct cli *c);
@@ -96,7 +98,8 @@ enum flow_use {
     FLOW_SHOWN, /* only their hash: nothing is sent */
     FLOW_ASKED, /* only their beginning: what the server is asked about is not run */
 };
-/* Reads a flow file with its parameters from the flags, and its schedule. */
+/* Reads a flow file with its parameters from the flags, and its schedule. One that is submitted goes along with the
+ * flow, to be kept. */
 CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                                      struct spec_schedule *ret_schedule);
 /* The jobs of a flow that have room in one request, from the first on; the rest would follow. */

@@ -25,6 +25,8 @@
     X(job_body_bytes_max,          65536,          0,     1048576,        "bytes",  "a job's own spec; scripts and files are blobs") \
     X(result_bytes_max,            65536,          0,     65536,          "bytes",  "a result kept in the journal; larger ones are blobs") \
     X(submit_bytes_max,            16777216,       4096,  67108864,       "bytes",  "one submit as a record; a batch must hold it") \
+    X(source_bytes_max,            1048576,        0,     16777216,       "bytes",  "a flow file that is kept with its flow, with the small files it names; a larger one runs and is not kept; 0: none is kept") \
+    X(params_bytes_max,            16384,          0,     65536,          "bytes",  "the parameters of one flow as JSON; they are in memory with the flow") \
     X(labels_max,                  64,             0,     64,             "labels", "labels of one flow, job or worker") \
     X(capabilities_max,            32,             0,     64,             "names",  "capabilities of one job or worker") \
     X(resources_max,               16,             0,     16,             "kinds",  "custom resources of one job or worker") \

@@ -38,7 +38,7 @@ tool_call_begin tool_submit_job, tool_submit_dag, tool_submit_yaml;             
 tool_call_begin tool_job_status, tool_job_logs, tool_logs;                         /* tool_logs.c */
 tool_call_begin tool_gate_approve, tool_gate_reject, tool_questions, tool_approve; /* tool_gate.c */
 tool_call_begin tool_list, tool_show, tool_why, tool_workers, tool_events;         /* tool_look.c */
-tool_call_begin tool_submit, tool_add, tool_wait;                                  /* tool_flow.c */
+tool_call_begin tool_submit, tool_add, tool_run_again, tool_wait;                  /* tool_flow.c */
 tool_call_begin tool_cancel, tool_retry, tool_rerun, tool_discard;                 /* tool_change.c */
 tool_call_begin tool_pause, tool_resume, tool_drain;                               /* tool_change.c */
 tool_call_begin tool_artifacts, tool_artifact;                                     /* tool_artifact.c */

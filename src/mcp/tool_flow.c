@@ -62,6 +62,13 @@ void tool_add(struct tool_call *c) {
     tool_call_ask(c, WIRE_ADD_JOBS, m, then_added);
 }
 
+void tool_run_again(struct tool_call *c) {
+    struct wire_again *m = ARENA_NEW(c->arena, struct wire_again);
+    m->flow = tool_call_text(c, "flow");
+    m->params = params_of(c);
+    tool_call_ask(c, WIRE_AGAIN, m, then_submitted);
+}
+
 /* ---- wait ---- */
 
 struct flow_waiting {

@@ -67,6 +67,9 @@ static void put_flow(struct json *j, const struct wire_flow_view *v) {
     put_pairs(j, "labels", &v->labels);
     put_some(j, "schedule", v->schedule);
     put_some(j, "slot", v->slot);
+    put_some(j, "file", v->source_name);
+    if (v->params.len > 0) json_key(j, "params"), json_raw(j, v->params);
+    put_some(j, "again_of", v->again_of);
     if (v->paused) json_key(j, "paused"), json_bool(j, true);
 }
 

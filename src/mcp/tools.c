@@ -60,6 +60,10 @@ static const struct tool tools[] = {
         {"jobs", TOOL_OBJECT, true, "{NAME: {run: …, needs: [NAME]}}"},
         {"params", TOOL_OBJECT, false, "values for parameters"},
         {0}}},
+    {"run_again", "Submits the file of a flow once more, as another flow, with the parameters it had and those given here.", "submitter", false, tool_run_again, {
+        {"flow", TOOL_TEXT, true, "id of the flow that ran"},
+        {"params", TOOL_OBJECT, false, "values that take the place of its own"},
+        {0}}},
     {"show", "A flow with its jobs, or a job with its attempts and its result.", "viewer", true, tool_show, {
         {"target", TOOL_TEXT, true, "id of a flow, FLOW/JOB, or a job_id"},
         {0}}},

@@ -77,6 +77,8 @@ static const struct {
     {WIRE_STOP, "{\"request\": 4711}"},
     {WIRE_SUBMIT, "{\"flows\": [{\"spec\": {\"jobs\": {\"a\": {\"noop\": true}}}}]}"},
     {WIRE_SUBMIT, "{\"flows\": [{\"spec\": {\"jobs\": {\"a\": {\"noop\": true, \"needs\": \"@flow/hold\"}}}}]}"},
+    {WIRE_SOURCE_GET, "{\"flow\": \"@flow\"}"},
+    {WIRE_AGAIN, "{\"flow\": \"@flow\"}"},
     {WIRE_ADD_JOBS, "{\"flow\": \"@flow\", \"spec\": {\"jobs\": {\"a@\": {\"noop\": true}}}}"},
     {WIRE_CANCEL, "{\"targets\": [\"@flow/later\"]}"},
     {WIRE_PAUSE, "{\"scope\": \"flow\", \"name\": \"@flow\"}"},

@@ -3,10 +3,10 @@
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
- * kept results and flows that leave; triggers and flows that undo every failure. The digests they must lead to stand
- * below, and were never computed again since. A container of batches is, little-endian and back to back: first and last
- * LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4), records. To make the folder of new
- * rules:
+ * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file. The
+ * digests they must lead to stand below, and were never computed again since. A container of batches is, little-endian
+ * and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4),
+ * records. To make the folder of new rules:
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -82,6 +82,12 @@ static const struct golden versions[] = {
      {{REC_SUBMITTED, REC_SUBMITTED}, {REC_RETRIED, REC_RETRIED}},
      {0x2bb305c26c730281, 0x69302ea26f15056c},
      {0xa923a5e2bfd5f1cc, 0x146cd0a0fe84b4ea}},
+    {"tests/golden/core-v1-source",
+     6,
+     3,
+     {{REC_SUBMITTED, REC_SUBMITTED}},
+     {0xe61f50c5d5fd030a, 0x6cb971e3d57be051},
+     {0xf67d4dc5be6da1c9, 0x525bdad289ad6505}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -639,6 +645,36 @@ static void trigger_second_half(struct fixture *r) {
     fixture_crash(r);
 }
 
+/* ---- flows that keep their file ---- */
+
+static enum err submit_source(struct fixture *r, const struct flow_source *source) {
+    struct options o = fixture_options();
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit = (struct cmd_submit){.name = SLICE("etl"), .jobs = {&o, 1, &spec, 1, false}, .source = *source};
+    return fixture_command(r, &cmd);
+}
+
+static void source_first_half(struct fixture *r) {
+    uint8_t hash[32];
+    for (uint8_t i = 0; i < sizeof hash; i++) hash[i] = i;
+    struct flow_source whole = {.hash = slice_of(hash, 32),
+                                .name = SLICE("etl.yaml"),
+                                .bytes = 1234,
+                                .params = SLICE("{\"day\":\"mon\"}")};
+    assert_ok(submit_source(r, &whole));
+    whole.again_of = 1;
+    assert_ok(submit_source(r, &whole));
+    fixture_tick(r, 1000);
+}
+
+static void source_second_half(struct fixture *r) {
+    assert_ok(submit_source(r, &(struct flow_source){.name = SLICE("large.yaml"), .bytes = 99999999}));
+    assert_ok(submit_source(r, &(struct flow_source){.params = SLICE("{}")}));
+    assert_ok(submit_source(r, &(struct flow_source){0}));
+    fixture_tick(r, 1000);
+}
+
 static const struct script scripts[] = {
     {"core", script_first_half, script_core_end},
     {"store", store_first_half, store_second_half},
@@ -648,6 +684,7 @@ static const struct script scripts[] = {
     {"clock", clock_first_half, clock_second_half},
     {"slot", slot_first_half, slot_second_half},
     {"trigger", trigger_first_half, trigger_second_half},
+    {"source", source_first_half, source_second_half},
 };
 
 /* ---- files ---- */

@@ -62,6 +62,11 @@ for (const how of ["stdio", "http"]) {
     assert.equal(added.status, "added");
     await call(c, "wait", { target: `${got.flow}/more`, timeout_s: 60 });
     assert.deepEqual((await call(c, "show", { target: `${got.flow}/more` })).result, { n: 7 });
+    const again = await call(c, "run_again", { flow: got.flow, params: { word: "again" } });
+    assert.notEqual(again.flow, got.flow);
+    const like = await call(c, "show", { target: again.flow });
+    assert.deepEqual([like.params, like.again_of], [{ word: "again" }, got.flow]);
+    await assert.rejects(call(c, "run_again", { flow: got.flow, params: { wort: "x" } }), { code: "unknown_name" });
     const waiting = await call(c, "wait", { target: got.flow, timeout_s: 1 });
     assert.equal(waiting.over, false);
     const shown = await call(c, "show", { target: got.flow });

@@ -35,6 +35,7 @@ static const char *const order[] = {
     "items",
     "assign",
     "ends",
+    "flow_source",
     "stats_history",
     "audit",
     "launch",

@@ -276,6 +276,26 @@ static void limits_of_the_head(void **state) {
     assert_true(slice_eq(view.principal, SLICE("tester")));
 }
 
+static void what_a_flow_was_made_from_is_kept_and_bounded(void **state) {
+    struct fixture *r = *state;
+    static char text[70000];
+    memset(text, 'p', sizeof text);
+    struct flow_source source = {.hash = slice_of(text, 31)};
+    assert_refused(r, submit_head(r, &(struct cmd_submit){.source = source}), ERR_INVALID, "32 bytes");
+    source = (struct flow_source){.name = slice_of(text, 256)};
+    assert_refused(r, submit_head(r, &(struct cmd_submit){.source = source}), ERR_LIMIT, "name of the flow file");
+    source = (struct flow_source){.params = slice_of(text, 16385)};
+    assert_refused(r, submit_head(r, &(struct cmd_submit){.source = source}), ERR_LIMIT, "params_bytes_max");
+    source = (struct flow_source){
+        .hash = slice_of(text, 32), .name = SLICE("a.yaml"), .bytes = 9, .params = SLICE("{}"), .again_of = 0};
+    assert_ok(submit_head(r, &(struct cmd_submit){.source = source}));
+    struct flow_view view = fixture_flow(r, 1);
+    assert_true(slice_eq(view.source.hash, slice_of(text, 32)));
+    assert_true(slice_eq(view.source.name, SLICE("a.yaml")));
+    assert_true(slice_eq(view.source.params, SLICE("{}")));
+    assert_int_equal(view.source.bytes, 9);
+}
+
 /* ---- options ---- */
 
 static void limits_of_options(void **state) {
@@ -527,6 +547,7 @@ int main(void) {
         FIXTURE_TEST(options_count_as_bytes),
         FIXTURE_TEST(keys_and_rates_count_as_bytes),
         FIXTURE_TEST(limits_of_the_head),
+        FIXTURE_TEST(what_a_flow_was_made_from_is_kept_and_bounded),
         FIXTURE_TEST(limits_of_options),
         FIXTURE_TEST(defaults_are_filled_in),
         FIXTURE_TEST(space_is_reserved_and_returned),

@@ -93,6 +93,11 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return (await (await send("GET", urlOf(path, query), { signal: signal ?? null })).json()) as T;
 }
 
+/** An answer that is no JSON, as text. */
+export async function text(path: string): Promise<string> {
+  return (await send("GET", urlOf(path))).text();
+}
+
 /** Gives the person a file of what is at this URL. A plain link would not do: it shows the cookie only. */
 export async function download(url: string, name: string): Promise<void> {
   save(await (await send("GET", url)).blob(), name);

@@ -91,7 +91,7 @@ function useBeginning(editor: Editor, query: URLSearchParams): void {
     setQuery({ template: null, from: null });
     const found = templates.find((one) => one.id === template);
     if (found !== undefined) editor.load(found.file);
-    if (from !== null) void act(async () => editor.load(await flowAsFile(from)), `A draft like ${from}. Look at what each job does before you submit it.`);
+    if (from !== null) void act(async () => editor.load(await flowAsFile(from)), `A draft of what ${from} was made from. Look at what each job does before you submit it.`);
   }, [template, from]);
 }
 

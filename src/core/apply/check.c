@@ -155,6 +155,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     FITS(r->flow > s->flow_last && r->flow < INT64_MAX, "a flow number used twice");
     FITS(r->head.tenant.len > 0, "a flow without a tenant");
     FITS(r->key.len == 0 || r->key_hash.len == 32, "a key without a hash");
+    FITS(r->source.again_of < r->flow, "a flow that runs again what came after it");
     struct arena scratch;
     arena_init(&scratch, 512, 1u << 20);
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;

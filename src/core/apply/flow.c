@@ -86,7 +86,8 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
                              .labels = rec->labels,
                              .schedule = rec->schedule,
                              .slot_ms = rec->slot_ms,
-                             .zone = rec->zone};
+                             .zone = rec->zone,
+                             .source = rec->source};
     REQUIRE(rec->flow > s->flow_last);
     REQUIRE(s->rules != 0); /* those of the batch, which the flow keeps */
     struct buf *encoded = &s->head_bytes;

@@ -20,6 +20,7 @@ static const struct tlv_field flow_head_fields[] = {
     TLV_FIELD(60, TLV_TEXT, flow_head, schedule, .max = 255),
     TLV_FIELD(61, TLV_I64, flow_head, slot_ms),
     TLV_FIELD(62, TLV_TEXT, flow_head, zone, .max = 255),
+    SOURCE_FIELDS(flow_head),
 };
 const struct tlv_desc flow_head_desc = TLV_DESC("flow_head", flow_head, flow_head_fields);
 

@@ -469,6 +469,17 @@ static bool answer_from_key(struct decision *d, const struct command *cmd, enum 
     return true;
 }
 
+static enum err check_source(struct decision *d, const struct flow_source *source) {
+    if (source->hash.len != 0 && source->hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
+    if (source->name.len > 255) return refuse(d, ERR_LIMIT, "the name of the flow file is longer than 255 bytes");
+    if (source->params.len > (size_t)d->limits->params_bytes_max)
+        return refuse(d, ERR_LIMIT,
+                      "the parameters are %zu bytes long; the limit is %lld (params_bytes_max): put long values into a "
+                      "file or a blob",
+                      source->params.len, (long long)d->limits->params_bytes_max);
+    return ERR_OK;
+}
+
 static enum err check_head(struct decision *d, const struct command *cmd) {
     const struct cmd_submit *c = &cmd->as.submit;
     enum err e = decide_name(d, cmd->tenant, "a tenant");
@@ -481,6 +492,8 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_INVALID, "the key's time is out of range");
     if (c->compensate_on >= COMPENSATE_COUNT) return refuse(d, ERR_INVALID, "compensate_on is fatal or failure");
     if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
+    e = check_source(d, &c->source);
+    if (e != ERR_OK) return e;
     return decide_tenant_room(d, cmd->tenant);
 }
 
@@ -554,6 +567,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->jobs = jobs;
     rec->constraints = constraints;
     rec->compensate_on = (uint8_t)c->compensate_on;
+    rec->source = c->source;
     d->reply->flow.v = rec->flow;
     return ERR_OK;
 }

@@ -91,6 +91,7 @@ struct cmd_submit {
     uint32_t label_count;
     struct cmd_jobs jobs;
     const struct slice *set_keys; /* for each option set bytes that say the same, however it was written; NULL = none */
+    struct flow_source source; /* its blob is there, and durable */
     bool check; /* say whether it would be accepted; nothing is recorded */
     struct job_ref adder; /* the job that submits, while its attempt is open; flow 0 = somebody else does */
     uint64_t fence;       /* of that attempt */

@@ -75,6 +75,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(63, TLV_BYTES, rec_submitted, constraints, .max = BODY_MAX_BYTES),
     TLV_FIELD(64, TLV_TEXT, rec_submitted, zone, .max = NAME_MAX_BYTES),
     TLV_FIELD(65, TLV_ENUM, rec_submitted, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
+    SOURCE_FIELDS(rec_submitted),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 

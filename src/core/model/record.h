@@ -114,6 +114,26 @@ struct rec_job {
     struct slice raw;         /* this message as bytes */
 };
 
+#define SOURCE_PARAMS_MAX 65536u
+
+struct flow_source { /* what a flow was made from, for people and to run it again; nothing is decided by it */
+    struct slice hash;   /* of the blob that keeps it; empty = none, or not kept */
+    struct slice name;   /* of the file */
+    uint64_t bytes;      /* of the file, also when it is not kept; 0 = not known */
+    struct slice params; /* as they were given: a JSON object; empty = none */
+    uint64_t again_of;   /* the flow whose file this one ran again; 0 = none */
+};
+
+/* Its fields, the same in the record and in the head of the flow. */
+#define SOURCE_FIELD(tag_, tlv_, type_, member_, ...) \
+    { .tag = (tag_), .type = (tlv_), .offset = offsetof(struct type_, source.member_), __VA_ARGS__ }
+#define SOURCE_FIELDS(type)                                                                    \
+    SOURCE_FIELD(70, TLV_HASH, type, hash, .name = "source"),                                  \
+        SOURCE_FIELD(71, TLV_TEXT, type, name, .name = "source_name", .max = 255),             \
+        SOURCE_FIELD(72, TLV_U64, type, bytes, .name = "source_bytes"),                        \
+        SOURCE_FIELD(73, TLV_BYTES, type, params, .name = "params", .max = SOURCE_PARAMS_MAX), \
+        SOURCE_FIELD(74, TLV_U64, type, again_of, .name = "again_of")
+
 struct rec_submitted {
     struct rec_head head;
     uint64_t flow;
@@ -131,6 +151,7 @@ struct rec_submitted {
     struct slice constraints; /* that these jobs have from the one that submitted them */
     struct slice zone;        /* of the schedule, for people and templates; empty = UTC */
     uint8_t compensate_on;    /* enum compensate_on */
+    struct flow_source source;
     struct slice raw;
 };
 

@@ -509,6 +509,7 @@ struct flow_head {
     struct slice schedule; /* that made it; empty = a submit did */
     int64_t slot_ms;
     struct slice zone; /* of the slot; empty = UTC */
+    struct flow_source source;
 };
 extern const struct tlv_desc flow_head_desc;
 

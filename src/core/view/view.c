@@ -59,7 +59,8 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .finished = f->finished,
                               .schedule = head.schedule,
                               .slot = {head.slot_ms},
-                              .zone = head.zone};
+                              .zone = head.zone,
+                              .source = head.source};
     return true;
 }
 

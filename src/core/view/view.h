@@ -26,6 +26,7 @@ struct flow_view {
     struct slice schedule; /* that made it; empty = a submit did */
     wall_time slot;
     struct slice zone; /* of the slot; empty = UTC */
+    struct flow_source source;
 };
 
 struct job_view {

@@ -7,6 +7,7 @@
 #include "web_impl.h"
 
 #define TYPE_JSON "application/json"
+#define TYPE_TEXT "text/plain; charset=utf-8"
 #define TYPE_METRICS "text/plain; version=0.0.4; charset=utf-8"
 
 /* ---- heads ---- */
@@ -230,6 +231,9 @@ static void make(struct server *s, struct session *n, uint8_t op, const void *co
     if (w->match.route->answer == API_ANSWER_TEXT && op == WIRE_EXPOSED) {
         type = TYPE_METRICS;
         buf_put_slice(&webs_of(s)->json, ((const struct wire_metrics *)parts[0])->text);
+    } else if (w->match.route->answer == API_ANSWER_TEXT && op == WIRE_SOURCE_GOT) {
+        type = TYPE_TEXT;
+        buf_put_slice(&webs_of(s)->json, ((const struct wire_source_got *)parts[0])->text);
     } else {
         said = api_answer(w->match.route, op, parts, count, &x);
         buf_put_u8(&webs_of(s)->json, '\n');

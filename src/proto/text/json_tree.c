@@ -1,6 +1,7 @@
 /* json_tree.c: see json_tree.h. */
 #include "json_tree.h"
 
+#include "json.h"
 #include "panic.h"
 
 struct level {
@@ -69,4 +70,34 @@ const struct json_node *json_tree_get(const struct json_node *object, struct sli
     for (const struct json_node *node = object->first; node; node = node->next)
         if (slice_eq(node->key, key)) return node;
     return NULL;
+}
+
+/* At most JSON_DEPTH_MAX calls deep. */
+bool json_tree_put(const struct json_node *n, struct json *out) {
+    switch ((enum json_kind)n->kind) {
+    case JSON_NULL: json_null(out); return true;
+    case JSON_BOOL: json_bool(out, n->truth); return true;
+    case JSON_NUMBER: json_raw(out, n->text); return true;
+    case JSON_TEXT: json_text(out, n->text); return true;
+    case JSON_OBJECT:
+    case JSON_ARRAY: break;
+    case JSON_OBJECT_END:
+    case JSON_ARRAY_END:
+    case JSON_OVER: PANIC("a node that is no value");
+    }
+    bool is_object = n->kind == JSON_OBJECT, fits = out->depth < JSON_DEPTH_MAX;
+    if (!fits) return false;
+    if (is_object)
+        json_object(out);
+    else
+        json_array(out);
+    for (const struct json_node *m = n->first; fits && m != NULL; m = m->next) {
+        if (is_object) json_key_slice(out, m->key);
+        fits = json_tree_put(m, out);
+    }
+    if (is_object)
+        json_object_end(out);
+    else
+        json_array_end(out);
+    return fits;
 }

@@ -18,9 +18,13 @@ struct json_node {
     const struct json_node *next;  /* beside it */
 };
 
+struct json; /* json.h */
+
 CHECKED enum err json_tree_read(struct slice in, const struct limits *limits, struct arena *arena,
                                 const struct json_node **ret, struct why *why);
 /* The member of that name, or NULL; also NULL when the node is no object. Looks at each: for objects of known shape. */
 const struct json_node *json_tree_get(const struct json_node *object, struct slice key);
+/* The value as JSON text. False: it is nested deeper than a writer goes (JSON_DEPTH_MAX), and the text is of no use. */
+bool json_tree_put(const struct json_node *n, struct json *out);
 
 #endif

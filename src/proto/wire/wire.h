@@ -136,7 +136,10 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "reserved, answered with `unsupported`: what Titan's interface shows, asked in process") \
     X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "reserved: the caller's tenant, in Titan's words") \
     X(WIRE_LIMIT_LS,         205, wire_page,            "limit_ls",        CLIENT, WIRE_LIMIT_LIST,  SECOND, "which limits are there, and how much of them is taken") \
-    X(WIRE_LIMIT_LIST,       206, wire_limit_list,      "limit_list",      SERVER, 0,                SECOND, "a page of them")
+    X(WIRE_LIMIT_LIST,       206, wire_limit_list,      "limit_list",      SERVER, 0,                SECOND, "a page of them") \
+    X(WIRE_SOURCE_GET,       220, wire_source_get,      "source_get",      CLIENT, WIRE_SOURCE_GOT,  SECOND, "the file that a flow was submitted from") \
+    X(WIRE_SOURCE_GOT,       221, wire_source_got,      "source_got",      SERVER, 0,                SECOND, "here it is") \
+    X(WIRE_AGAIN,            222, wire_again,           "again",           CLIENT, WIRE_SUBMITTED,   SECOND, "the file of a flow is submitted once more, with other parameters")
 /* clang-format on */
 
 /* The description of each struct: of a message that only the table names, nothing else declares it. */

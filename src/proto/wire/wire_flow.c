@@ -57,6 +57,20 @@ static const struct tlv_field jobs_fields[] = {
 };
 const struct tlv_desc wire_jobs_desc = TLV_DESC("jobs", wire_jobs, jobs_fields);
 
+static const struct tlv_field source_file_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_source_file, path, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(2, TLV_BYTES, wire_source_file, bytes, .max = WIRE_BODY_MAX),
+    TLV_FIELD(3, TLV_HASH, wire_source_file, hash),
+};
+static const struct tlv_desc wire_source_file_desc = TLV_DESC("source_file", wire_source_file, source_file_fields);
+
+static const struct tlv_field source_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_source, text, .max = WIRE_SOURCE_MAX),
+    TLV_FIELD(2, TLV_BYTES, wire_source, spec, .max = WIRE_SOURCE_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(3, TLV_LIST, wire_source, files, .max = 10000, .sub = &wire_source_file_desc),
+};
+const struct tlv_desc wire_source_desc = TLV_DESC("source", wire_source, source_fields);
+
 static const struct tlv_field flow_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_flow, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_TEXT, wire_flow, key, .max = WIRE_NAME_MAX),
@@ -68,8 +82,30 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(8, TLV_BYTES, wire_flow, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
     TLV_FIELD(9, TLV_BOOL, wire_flow, check),
     TLV_FIELD(10, TLV_ENUM, wire_flow, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
+    TLV_FIELD(20, TLV_MSG, wire_flow, source, .sub = &wire_source_desc),
+    TLV_FIELD(21, TLV_TEXT, wire_flow, source_name, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
+
+static const struct tlv_field again_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_again, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(2, TLV_BYTES, wire_again, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(3, TLV_BOOL, wire_again, check),
+};
+const struct tlv_desc wire_again_desc = TLV_DESC("again", wire_again, again_fields);
+
+static const struct tlv_field source_get_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_source_get, flow, .max = WIRE_TARGET_MAX),
+};
+const struct tlv_desc wire_source_get_desc = TLV_DESC("source_get", wire_source_get, source_get_fields);
+
+static const struct tlv_field source_got_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_source_got, lsn),
+    TLV_FIELD(2, TLV_TEXT, wire_source_got, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_source_got, text, .max = WIRE_SOURCE_MAX),
+    TLV_FIELD(4, TLV_BYTES, wire_source_got, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
+};
+const struct tlv_desc wire_source_got_desc = TLV_DESC("source_got", wire_source_got, source_got_fields);
 
 static const struct tlv_field submit_fields[] = {
     TLV_FIELD(1, TLV_LIST, wire_submit, flows, .max = WIRE_FLOWS_MAX, .sub = &wire_flow_desc),

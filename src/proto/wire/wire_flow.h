@@ -51,6 +51,16 @@ struct wire_jobs { /* part of a flow */
     bool more;               /* further parts follow with add_jobs */
 };
 
+struct wire_source_file { /* one that the flow file names: a small one as it was, another as the hash of its blob */
+    struct slice path, bytes, hash;
+};
+
+struct wire_source { /* a flow file as it was submitted. The blob that keeps it is this message */
+    struct slice text;
+    struct slice spec;     /* the same in JSON, where `text` is not */
+    struct tlv_list files; /* of wire_source_file */
+};
+
 struct wire_flow {
     struct slice name;
     struct slice key; /* idempotency key */
@@ -59,9 +69,11 @@ struct wire_flow {
     struct tlv_list labels; /* of wire_pair */
     struct wire_jobs part;
     struct slice spec;   /* or, in place of `part`: a flow file in JSON */
-    struct slice params; /* of the flow file: a JSON object */
+    struct slice params; /* of the flow file: a JSON object; with `part`, which has them in it, to be shown */
     bool check;          /* judge it like a submit, and do nothing */
     uint8_t compensate_on; /* enum compensate_on */
+    struct wire_source source; /* to be kept with the flow */
+    struct slice source_name;  /* of that file; with `spec` and no `source`, the spec is kept under it */
 };
 
 /* ---- messages ---- */
@@ -88,6 +100,21 @@ struct wire_add_jobs {
     struct wire_jobs part;
     struct slice spec;   /* in place of `part`: the jobs of a flow file, in JSON */
     struct slice params; /* of it: a JSON object */
+};
+
+struct wire_again { /* the file of a flow, submitted once more as another flow */
+    struct slice flow;
+    struct slice params; /* that take the place of those of the flow: a JSON object */
+    bool check;          /* judge it like a submit, and do nothing */
+};
+
+struct wire_source_get {
+    struct slice flow;
+};
+
+struct wire_source_got {
+    uint64_t lsn;
+    struct slice name, text, params;
 };
 
 struct wire_dead { /* dead letters: those named, or else those that fit all of the rest */
@@ -158,9 +185,10 @@ struct wire_callback_given {
     int64_t expires_ms;
 };
 
-extern const struct tlv_desc wire_demand_desc, wire_options_desc, wire_job_desc, wire_jobs_desc, wire_flow_desc;
+extern const struct tlv_desc wire_demand_desc, wire_options_desc, wire_job_desc, wire_jobs_desc, wire_flow_desc,
+    wire_source_desc;
 extern const struct tlv_desc wire_submit_desc, wire_submitted_flow_desc, wire_submitted_desc, wire_add_jobs_desc,
     wire_targets_desc, wire_dead_desc, wire_pause_desc, wire_verdict_desc, wire_complete_desc, wire_callback_desc,
-    wire_callback_given_desc;
+    wire_callback_given_desc, wire_again_desc, wire_source_get_desc, wire_source_got_desc;
 
 #endif

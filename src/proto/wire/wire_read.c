@@ -29,6 +29,11 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(19, TLV_U32, wire_flow_view, compensations_not_run),
     TLV_FIELD(20, TLV_TEXT, wire_flow_view, not_run_because, .max = WIRE_TEXT_MAX),
     TLV_FIELD(24, TLV_U32, wire_flow_view, upstream_failed),
+    TLV_FIELD(30, TLV_BYTES, wire_flow_view, params, .max = WIRE_BODY_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(31, TLV_TEXT, wire_flow_view, source_name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(32, TLV_U64, wire_flow_view, source_bytes),
+    TLV_FIELD(33, TLV_HASH, wire_flow_view, source),
+    TLV_FIELD(34, TLV_TEXT, wire_flow_view, again_of, .max = WIRE_TARGET_MAX),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
 

@@ -25,6 +25,11 @@ struct wire_flow_view {
     uint32_t compensations_not_run; /* of a flow that is over: jobs that succeeded and were not undone … */
     struct slice not_run_because;   /* … and why; empty while the count is 0 */
     uint32_t upstream_failed; /* of the failed jobs: those that failed only because of another */
+    struct slice params;      /* as they were given: a JSON object */
+    struct slice source_name; /* of the file it was submitted from */
+    uint64_t source_bytes;    /* of that file; 0 = not known */
+    struct slice source;      /* hash of the blob that keeps it; empty = it is not kept */
+    struct slice again_of;    /* the flow whose file this one ran again */
 };
 
 struct wire_attempt_view {

@@ -9,6 +9,7 @@
 #define WIRE_TEXT_MAX 4096u
 #define WIRE_VALUE_MAX 65536u
 #define WIRE_BODY_MAX 1048576u
+#define WIRE_SOURCE_MAX 16777216u /* a flow file that is kept */
 #define WIRE_COUNT_MAX 1000000u
 #define WIRE_FLOWS_MAX 10000u /* of one submit: each is decided on its own while the loop stands still */
 

@@ -109,6 +109,7 @@ static void walk_jobs(struct server *s) {
         if (id.v != x->flow) x->ordinal = x->child = 0;
         x->flow = id.v;
         if (!view_flow(server_state(s), id, &flow)) continue;
+        if (x->ordinal == 0) mark(s, flow.tenant, flow.source.hash);
         for (; x->ordinal < flow.job_count; x->ordinal++, x->child = 0) {
             struct job_view job;
             if (steps == 0) return;

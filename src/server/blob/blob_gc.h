@@ -1,10 +1,10 @@
 /* sweep.h: blobs that nothing names any more go, and their space comes back. Mark and sweep, a slice in each pass.
  *
- * A blob is named by a job in memory (its script, input and files; those of its compensation; its result, its
- * artifacts, the items of a foreach), by a schedule whose flows have such jobs, by a result that is kept for jobs with
- * the same cache key, and by a key `blob:HASH` of the tenant's store: that is how people keep one. All of these are
- * facts of the journal, so whatever a crash interrupts is found again; what is young (`blob_grace_ms`) stays in any
- * case.
+ * A blob is named by a flow in memory (the file it was submitted from), by a job in memory (its script, input and
+ * files; those of its compensation; its result, its artifacts, the items of a foreach), by a schedule whose flows have
+ * such jobs, by a result that is kept for jobs with the same cache key, and by a key `blob:HASH` of the tenant's store:
+ * that is how people keep one. All of these are facts of the journal, so whatever a crash interrupts is found again;
+ * what is young (`blob_grace_ms`) stays in any case.
  *
  * Why walking in slices is safe while the state goes on: a name comes into the state by a submit, an end or a put, and
  * each of them marks the blob on the spot (blobs_touch); or it is copied: from a schedule to a flow that it fires, from

@@ -71,6 +71,10 @@ static bool has_tenants(const struct server *s) {
     return false;
 }
 
+void upload_share(struct server *s) {
+    blobs_share(s->store.blobs, has_tenants(s));
+}
+
 enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes, const blob_hash *expected,
                       uint64_t *ret, struct why *why) {
     struct transfers *x = transfers_of(s);
@@ -79,7 +83,7 @@ enum err upload_begin(struct server *s, const struct session *n, uint64_t bytes,
     if (bytes > (uint64_t)s->limits->blob_bytes_max)
         return why_set(why, ERR_LIMIT, "the blob is %llu bytes long; the limit is %lld (blob_bytes_max)",
                        (unsigned long long)bytes, (long long)s->limits->blob_bytes_max);
-    blobs_share(s->store.blobs, has_tenants(s));
+    upload_share(s);
     e = blobs_admit(s->store.blobs, session_tenant(n), bytes, why);
     if (e != ERR_OK) return e;
     uint32_t index = pool_alloc(&x->uploads);

@@ -11,6 +11,7 @@ struct session;
 void upload_init(struct server *s);
 void upload_fini(struct server *s);
 void upload_forget(struct server *s, conn_id conn);
+void upload_share(struct server *s);    /* before bytes are admitted: whether tenants share the disk */
 void upload_no_space(struct server *s); /* refuses those that wait to become durable */
 /* A blob in pieces: for the messages of native v2, and for a body of HTTP. ERR_BUSY of a part or an end: nothing was
  * taken, the same again when something was flushed. `bytes`: how many will come, 0 = not known. `expected` may be NULL.

@@ -10,5 +10,9 @@ CHECKED enum err flow_file_read(struct server *s, const struct request *r, const
 /* The jobs of a flow file for a flow that is there. */
 CHECKED enum err flow_file_read_jobs(struct server *s, const struct request *r, const struct wire_add_jobs *from,
                                      struct wire_jobs *ret, struct why *why);
+/* The file of a flow once more: `from` has its source, and name, labels and params of that flow; `given` go before its
+ * params. */
+CHECKED enum err flow_file_read_again(struct server *s, const struct request *r, const struct wire_flow *from,
+                                      struct slice given, struct wire_flow *ret, struct why *why);
 
 #endif

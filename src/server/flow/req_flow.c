@@ -6,6 +6,7 @@
 #include "call.h"
 #include "evaluator.h"
 #include "flow_file.h"
+#include "flow_source.h"
 #include "history_request.h"
 #include "job_token.h"
 #include "panic.h"
@@ -228,21 +229,26 @@ static enum err jobs_of(struct server *s, const struct request *r, const struct 
 
 /* ---- submit ---- */
 
-enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
-                          struct why *why) {
-    struct wire_flow read;
-    bool check = flow->check;
-    enum err e = ERR_OK;
-    if (flow->spec.len > 0) {
-        e = flow_file_read(s, r, flow, &read, why);
-        if (e != ERR_OK) return e;
-        flow = &read;
-    }
+/* What an idempotency key is for: the flow, not the file it was made from. */
+static struct slice key_hash(struct server *s, const struct request *r, const struct wire_flow *flow) {
+    struct wire_flow plain = *flow;
+    struct buf body;
+    plain.source = (struct wire_source){0};
+    plain.source_name = plain.params = (struct slice){0};
+    buf_init(&body, (size_t)s->limits->frame_bytes_max + 4096);
+    tlv_encode(&wire_flow_desc, &plain, &body);
+    struct slice hash = hash_of(s, r->arena, buf_slice(&body));
+    buf_fini(&body);
+    return hash;
+}
+
+enum err req_flow_made(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+                       struct why *why) {
     *ret = (struct command){.kind = CMD_SUBMIT};
     if (r->session->who.tenant[0] == 0) ret->tenant = SLICE(TENANT_STANDARD);
     struct cmd_submit *c = &ret->as.submit;
     struct tlv_list labels = labels_of(r->arena, &flow->labels);
-    c->check = check;
+    c->check = flow->check;
     c->name = flow->name;
     c->trace = flow->trace;
     c->compensate_on = (enum compensate_on)flow->compensate_on;
@@ -251,40 +257,84 @@ enum err req_flow_command(struct server *s, const struct request *r, const struc
     if (flow->key.len > 0) {
         c->key = flow->key;
         c->key_ms = flow->key_ms;
-        struct buf body;
-        buf_init(&body, (size_t)s->limits->frame_bytes_max + 4096);
-        tlv_encode(&wire_flow_desc, flow, &body);
-        c->key_hash = hash_of(s, r->arena, buf_slice(&body));
-        buf_fini(&body);
+        c->key_hash = key_hash(s, r, flow);
     }
     c->adder = r->session->job.job;
     c->fence = r->session->job.fence;
     bool by_job = c->adder.flow.v != 0;
     struct slice *keys = by_job ? NULL : ARENA_ARRAY(r->arena, struct slice, flow->part.options.count + 1);
     c->set_keys = keys;
-    e = jobs_of(s, r, &flow->part, keys, &c->jobs, why);
+    enum err e = jobs_of(s, r, &flow->part, keys, &c->jobs, why);
     return e == ERR_OK && by_job ? add_scope_check(s, c->adder, &c->jobs, r->arena, why) : e;
+}
+
+static enum err flow_read(struct server *s, const struct request *r, const struct wire_flow *from,
+                          struct wire_flow *ret, struct why *why) {
+    *ret = *from;
+    enum err e = from->spec.len > 0 ? flow_file_read(s, r, from, ret, why) : ERR_OK;
+    ret->check = from->check;
+    return e;
+}
+
+enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+                          struct why *why) {
+    struct wire_flow read;
+    enum err e = flow_read(s, r, flow, &read, why);
+    return e == ERR_OK ? req_flow_made(s, r, &read, ret, why) : e;
+}
+
+struct flow_submit { /* one flow of a request, before it is a command */
+    struct wire_flow flow;
+    struct flow_source source;
+    enum err err;
+    struct slice text; /* of a refusal */
+};
+
+static enum err flow_submit_read(struct server *s, const struct request *r, const struct wire_flow *from,
+                                 struct flow_submit *ret, struct vec *puts, struct why *why) {
+    enum err e = flow_read(s, r, from, &ret->flow, why);
+    bool has_source = ret->flow.source_name.len > 0 || ret->flow.source.text.len > 0 || ret->flow.params.len > 0;
+    if (e == ERR_OK && has_source)
+        e = flow_source_take(s, r, &ret->flow, session_tenant(r->session), &ret->source, puts, why);
+    ret->err = e;
+    if (e != ERR_OK) ret->text = arena_slice(r->arena, slice_str(why->text));
+    return e;
+}
+
+static void submit_one(struct server *s, const struct request *r, struct call *c, uint32_t part,
+                       const struct flow_submit *one) {
+    struct command cmd;
+    struct why why = {{0}};
+    if (one->err != ERR_OK) {
+        call_refuse(s, r, c, part, one->err, (const char *)one->text.ptr);
+        return;
+    }
+    enum err e = req_flow_made(s, r, &one->flow, &cmd, &why);
+    cmd.as.submit.source = one->source;
+    if (e == ERR_OK)
+        call_command(s, r, c, part, &cmd);
+    else
+        call_refuse(s, r, c, part, e, why.text);
 }
 
 HANDLER(req_submit) {
     const struct wire_submit *m = r->message;
     const struct wire_flow *flows = m->flows.at;
+    struct vec puts;
+    bool busy = false;
     if (m->flows.count == 0) {
         session_error(s, r->session, r->id, ERR_INVALID, "the request contains no flow");
         return;
     }
-    struct call *c = call_open(s, r, m->flows.count);
-    if (c == NULL) return;
+    vec_init(&puts, sizeof(struct blob_put *));
+    struct flow_submit *list = ARENA_ARRAY(r->arena, struct flow_submit, m->flows.count);
     for (uint32_t i = 0; i < m->flows.count; i++) {
-        struct command cmd;
-        struct why why;
-        why.text[0] = 0;
-        enum err e = req_flow_command(s, r, &flows[i], &cmd, &why);
-        if (e == ERR_OK)
-            call_command(s, r, c, i, &cmd);
-        else
-            call_refuse(s, r, c, i, e, why.text);
+        struct why why = {{0}};
+        busy |= flow_submit_read(s, r, &flows[i], &list[i], &puts, &why) == ERR_BUSY;
     }
+    if (flow_source_wait(s, r, &puts, busy)) return;
+    struct call *c = call_open(s, r, m->flows.count);
+    for (uint32_t i = 0; c != NULL && i < m->flows.count; i++) submit_one(s, r, c, i, &list[i]);
 }
 
 HANDLER(req_add) {

@@ -109,6 +109,8 @@ struct bytes *request_bytes(const struct request *r);
     void name(struct server *s, struct request *r)
 
 /* The CMD_SUBMIT that makes this flow. */
+CHECKED enum err req_flow_made(struct server *s, const struct request *r, const struct wire_flow *flow,
+                               struct command *ret, struct why *why); /* of one that was read: its jobs are there */
 CHECKED enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
                                   struct command *ret, struct why *why);
 /* What a worker says of itself, as the engine calls it. */

@@ -69,7 +69,12 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
                                    .finished_ms = v->state == FLOW_RUNNING ? 0 : shown_ms(v->finished),
                                    .job_count = v->job_count,
                                    .states = {states, count},
-                                   .upstream_failed = v->upstream_failed};
+                                   .upstream_failed = v->upstream_failed,
+                                   .params = v->source.params,
+                                   .source_name = v->source.name,
+                                   .source_bytes = v->source.bytes,
+                                   .source = v->source.hash};
+    if (v->source.again_of != 0) ret->again_of = state_view_flow_name(l, (flow_id){v->source.again_of});
     ret->labels = labels_of(l, v->id);
     if (v->schedule.len > 0) {
         ret->schedule = v->schedule;

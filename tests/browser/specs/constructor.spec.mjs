@@ -201,6 +201,18 @@ spec("a flow that ran is the beginning of a new one", async ({ reeve, open }) =>
   assert.equal(ended.state, "succeeded");
 });
 
+spec("a flow that ran is drawn from the file it was submitted from", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ name: "as-it-was", params: { word: "x" }, jobs: { a: { run: "echo ${params.word}", retries: 7 } } });
+  await reeve.ended(flow);
+  const page = await open(`/flows/${flow}`);
+  await page.getByRole("link", { name: "Use as template" }).click();
+  await card(page, "a").waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export").selectOption("json")]);
+  assert.deepEqual(JSON.parse(await readFile(await file.path(), "utf8")), {
+    name: "as-it-was", params: { word: "x" }, jobs: { a: { run: "echo ${params.word}", retries: 7 } },
+  });
+});
+
 spec("a check asks the server and submits nothing", async ({ reeve, open }) => {
   const page = await open("/new?template=diamond", { allow: [/status of 400/] });
   await page.getByLabel("name", { exact: true }).fill("only-checked");

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { spec } from "../lib/spec.mjs";
 
@@ -358,3 +361,29 @@ spec(
   },
   { timeout: 240_000, alone: true },
 );
+
+spec("a flow shows its parameters and its file, and runs again with others", async ({ reeve, open }) => {
+  const text = 'name: etl\nparams:\n  day: mon # the day\n  size: {default: small, choices: [small, large]}\njobs:\n  a: {run: "echo ${params.day} ${params.size}"}\n';
+  const file = join(await mkdtemp(join(tmpdir(), "reeve-")), "etl.yaml");
+  await writeFile(file, text);
+  const flow = await reeve.submit(file, "-p", "day=tue");
+  await reeve.ended(flow);
+  const page = await open(`/flows/${flow}`);
+  await page.locator(".flow-facts", { hasText: "day=tue" }).waitFor();
+  await page.getByRole("tab", { name: "Definition" }).click();
+  await page.locator(".definition-text").waitFor();
+  await page.locator(".flow-facts", { hasText: "etl.yaml" }).waitFor();
+  assert.equal(await page.locator(".definition-text").textContent(), text);
+  await page.getByRole("button", { name: "Run again…" }).click();
+  const dialog = page.getByRole("dialog");
+  assert.equal(await dialog.getByLabel("day").inputValue(), "tue");
+  await dialog.getByLabel("day").fill("sun");
+  await dialog.getByLabel("size").selectOption("large");
+  await dialog.getByRole("button", { name: "Run again" }).click();
+  await page.locator(".flow-facts", { hasText: "day=sun size=large" }).waitFor();
+  const again = new URL(page.url()).pathname.split("/")[2];
+  assert.notEqual(again, flow);
+  await reeve.ended(again);
+  assert.equal(await reeve.cli("logs", `${again}/a`), "sun large\n");
+  await page.getByRole("link", { name: flow }).waitFor();
+});

@@ -1,7 +1,8 @@
-// A flow that ran as the beginning of a draft. The server keeps jobs as they run and not the file they came from, so
-// parameters are filled in already, and what it does not tell of a job (retries, places) is left as usual.
-import { get, pathOf, type FlowView, type JobView, type Schemas } from "../../api/client";
+// A flow that ran as the beginning of a draft: the file it was submitted from. Of a flow without one the server tells
+// jobs as they run, so parameters are filled in already, and what it does not tell (retries, places) is left as usual.
+import { get, pathOf, text, type FlowView, type JobView, type Schemas } from "../../api/client";
 import { listOf, type Json, type Keys } from "./draft";
+import { readText } from "./yaml";
 
 const JOBS_MAX = 200; // more than that nobody draws by hand
 
@@ -39,7 +40,10 @@ const nameOf = (job: string): string => job.slice(job.indexOf("/") + 1);
 const isDrawn = (name: string): boolean => !/[~[]/.test(name); // children of foreach and compensations come by themselves
 
 export async function flowAsFile(flow: string): Promise<Keys> {
-  const got = await get<{ flow?: FlowView; jobs?: JobView[] }>(`/flows/${pathOf(flow)}`, { details: true });
+  const path = `/flows/${pathOf(flow)}`;
+  const head = await get<Schemas["got"]>(path);
+  if (head.flow?.source !== undefined) return readText(await text(`${path}/source`)) as Keys;
+  const got = await get<{ flow?: FlowView; jobs?: JobView[] }>(path, { details: true });
   const names = (got.jobs ?? []).map((job) => nameOf(job.job ?? "")).filter(isDrawn);
   if (names.length > JOBS_MAX) throw new Error(`${flow} has ${names.length} jobs; a draft has at most ${JOBS_MAX}.`);
   const jobs: Keys = {};

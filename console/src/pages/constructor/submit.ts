@@ -1,6 +1,7 @@
 // Sending a draft to the server.
 import { send, urlOf } from "../../api/client";
 import { fileOf, type Draft, type Keys } from "./draft";
+import { jsonOf } from "./yaml";
 
 export interface Submitted {
   flow: string;
@@ -29,7 +30,7 @@ async function sendFile(file: Keys, params: Record<string, string>, query: Recor
   const given = Object.keys(params).length === 0 ? undefined : JSON.stringify(params);
   const answer = await send("POST", urlOf("/flows", { params: given, ...query }), {
     headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(file),
+    body: jsonOf(file),
   });
   return (await answer.json()) as Submitted;
 }
@@ -37,7 +38,8 @@ async function sendFile(file: Keys, params: Record<string, string>, query: Recor
 export async function submit(draft: Draft, params: Record<string, string>): Promise<Submitted> {
   const file = fileOf(draft);
   const named = file["key"] === undefined ? { "idempotency-key": keyFor(JSON.stringify([file, params])) } : {};
-  const answer = await sendFile(file, params, {}, named as Record<string, string>);
+  const kept = { source_name: `${String(file["name"] ?? "flow")}.json` };
+  const answer = await sendFile(file, params, kept, named as Record<string, string>);
   lastText = "";
   return answer;
 }

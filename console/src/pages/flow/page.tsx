@@ -9,6 +9,7 @@ import { may } from "../../api/session";
 import { Link, flowPath, navigate, setQuery } from "../../router";
 import { Ago, Dialog, durationText, Loading, Page, Person, Problem, StateBadge, useNow } from "../../ui/parts";
 import { act } from "../../ui/toast";
+import { Definition, givenOf, RunAgain } from "./definition";
 import { groupFlows, RUNS_SHOWN } from "../flows/group";
 import { Runs } from "../flows/runs";
 import { GraphView } from "./graph";
@@ -30,6 +31,7 @@ const views = [
   { key: "timeline", label: "Timeline" },
   { key: "list", label: "List" },
   { key: "log", label: "Log" },
+  { key: "definition", label: "Definition" },
 ] as const;
 const ADDRESS_MS = 300; // the address follows the slider when it rests
 
@@ -161,6 +163,33 @@ function Facts({ view }: { view: FlowView }) {
           <dd>{view.unwinding}</dd>
         </div>
       ) : null}
+      {view.source_name ? (
+        <div>
+          <dt>File</dt>
+          <dd class="mono">
+            {view.source_name}
+            {view.source === undefined ? <span class="faint"> (not kept)</span> : null}
+          </dd>
+        </div>
+      ) : null}
+      {Object.keys(givenOf(view)).length > 0 ? (
+        <div>
+          <dt>Parameters</dt>
+          <dd class="mono">
+            {Object.entries(givenOf(view))
+              .map(([key, value]) => `${key}=${String(value)}`)
+              .join(" ")}
+          </dd>
+        </div>
+      ) : null}
+      {view.again_of ? (
+        <div>
+          <dt>Again of</dt>
+          <dd>
+            <Link href={flowPath(view.again_of)}>{view.again_of}</Link>
+          </dd>
+        </div>
+      ) : null}
       {Object.entries(view.labels ?? {}).map(([key, value]) => (
         <div key={key}>
           <dt>{key}</dt>
@@ -242,6 +271,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
     );
   if (view === undefined) return <Loading />;
 
+  const hasFile = view.source !== undefined && !view.archived;
   const shown = views.find((each) => each.key === query.get("view"))?.key ?? "graph";
   const state = time.moment?.flowState ?? view.state;
   const counts = countStates(now);
@@ -272,6 +302,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
               Time slider
             </button>
           )}
+          {may("submitter", "operator") && view.source !== undefined && !view.archived ? <RunAgain view={view} /> : null}
           {may("submitter", "operator") ? (
             <Link href={`/new?from=${encodeURIComponent(view.flow ?? "")}`} class="button">
               Use as template
@@ -292,7 +323,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
       )}
       <div class="flow-bar">
         <div class="tabs" role="tablist" aria-label="Views">
-          {views.map((each) => (
+          {views.filter((each) => each.key !== "definition" || hasFile).map((each) => (
             <button
               key={each.key}
               type="button"
@@ -307,7 +338,9 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
         <Legend counts={counts} chosen={statesChosen(query)} />
       </div>
       {store.error === undefined ? null : <Problem error={store.error} retry={() => store.reload()} />}
-      {viewsProps === undefined ? (
+      {shown === "definition" && hasFile ? (
+        <Definition view={view} />
+      ) : viewsProps === undefined ? (
         <p class="loading" role="status">
           Loading {store.loadedJobs.toLocaleString()} of {(view.job_count ?? 0).toLocaleString()} jobs…
         </p>

@@ -143,6 +143,9 @@ class Op:
     TITAN = 181
     LIMIT_LS = 205
     LIMIT_LIST = 206
+    SOURCE_GET = 220
+    SOURCE_GOT = 221
+    AGAIN = 222
 
 
 # opcode: the word of the frame, the message in it
@@ -258,6 +261,9 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     181: ("titan", "titan"),
     205: ("limit_ls", "page"),
     206: ("limit_list", "limit_list"),
+    220: ("source_get", "source_get"),
+    221: ("source_got", "source_got"),
+    222: ("again", "again"),
 }
 
 
@@ -946,6 +952,23 @@ class LimitList(TypedDict, total=False):
     limits: Sequence[LimitView]
 
 
+class SourceGet(TypedDict, total=False):
+    flow: str
+
+
+class SourceGot(TypedDict, total=False):
+    lsn: int
+    name: str
+    text: str
+    params: bytes
+
+
+class Again(TypedDict, total=False):
+    flow: str
+    params: bytes
+    check: bool
+
+
 class Run(TypedDict, total=False):
     argv: Sequence[Arg]
     shell: str
@@ -1011,6 +1034,8 @@ class Flow(TypedDict, total=False):
     params: bytes
     check: bool
     compensate_on: str
+    source: Source
+    source_name: str
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1050,6 +1075,11 @@ class FlowView(TypedDict, total=False):
     compensations_not_run: int
     not_run_because: str
     upstream_failed: int
+    params: bytes
+    source_name: str
+    source_bytes: int
+    source: bytes
+    again_of: str
 
 
 class JobView(TypedDict, total=False):
@@ -1514,6 +1544,12 @@ class Step(TypedDict, total=False):
     failed: str
 
 
+class Source(TypedDict, total=False):
+    text: str
+    spec: bytes
+    files: Sequence[SourceFile]
+
+
 class Options(TypedDict, total=False):
     kind: str
     priority: int
@@ -1640,6 +1676,12 @@ Span = TypedDict(
         "from": "int",
         "to": "int",
     }, total=False)
+
+
+class SourceFile(TypedDict, total=False):
+    path: str
+    bytes: bytes
+    hash: bytes
 
 
 # message: its fields as (tag, name, type, message inside it or words of an enum)
@@ -2229,6 +2271,20 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "cursor", "bytes", ""),
         (3, "limits", "list", "limit_view"),
     ),
+    "source_get": (
+        (1, "flow", "text", ""),
+    ),
+    "source_got": (
+        (1, "lsn", "uint", ""),
+        (2, "name", "text", ""),
+        (3, "text", "text", ""),
+        (4, "params", "bytes", ""),
+    ),
+    "again": (
+        (1, "flow", "text", ""),
+        (2, "params", "bytes", ""),
+        (3, "check", "bool", ""),
+    ),
     "run": (
         (1, "argv", "list", "arg"),
         (2, "shell", "text", ""),
@@ -2291,6 +2347,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (8, "params", "bytes", ""),
         (9, "check", "bool", ""),
         (10, "compensate_on", "enum", "fatal failure"),
+        (20, "source", "message", "source"),
+        (21, "source_name", "text", ""),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2327,6 +2385,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (19, "compensations_not_run", "uint", ""),
         (20, "not_run_because", "text", ""),
         (24, "upstream_failed", "uint", ""),
+        (30, "params", "bytes", ""),
+        (31, "source_name", "text", ""),
+        (32, "source_bytes", "uint", ""),
+        (33, "source", "bytes", ""),
+        (34, "again_of", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2744,6 +2807,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "until", "text", ""),
         (5, "failed", "text", ""),
     ),
+    "source": (
+        (1, "text", "text", ""),
+        (2, "spec", "bytes", ""),
+        (3, "files", "list", "source_file"),
+    ),
     "options": (
         (1, "kind", "enum", "command script archive service http noop sleep fail gate barrier external"),
         (2, "priority", "int", ""),
@@ -2860,5 +2928,10 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "span": (
         (1, "from", "uint", ""),
         (2, "to", "uint", ""),
+    ),
+    "source_file": (
+        (1, "path", "text", ""),
+        (2, "bytes", "bytes", ""),
+        (3, "hash", "bytes", ""),
     ),
 }
