@@ -187,7 +187,7 @@ static void pipes_into_jq_just_work(void **state) {
         {"kv get team --json", ".members | join(\",\")", "ann,bob"},
         {"limits -o jsonl", "select(.name == \"gpu\") | .width", "2"},
         {"schedule ls -o jsonl", ".name", "nightly"},
-        {"blob ls -o jsonl", ".hash | length", "64"},
+        {"blob ls -o jsonl", "select(.bytes == 5) | .hash | length", "64"}, /* others are files of flows */
         {"token ls -o jsonl", "select(.name == \"admin\") | .roles[0]", "admin"},
         {"dead -o jsonl", ".exit_code", "3"},
         {"stats --json", ".numbers | has(\"flows\")", "true"},
@@ -222,7 +222,7 @@ static void names_are_what_other_verbs_take(void **state) {
     assert_string_equal(realcli_ok(r, "schedule ls -o name", NULL).out, "nightly\n");
     assert_string_equal(realcli_ok(r, realcli_at("show @/good -o name", flow), NULL).out, realcli_at("@/good\n", flow));
     ran = realcli_ok(r, "blob ls -o name", NULL);
-    assert_int_equal(strlen(ran.out), 65);
+    assert_true(strlen(ran.out) > 0 && strlen(ran.out) % 65 == 0);
 }
 
 static void yaml_says_the_same_and_quotes_what_is_no_word(void **state) {
