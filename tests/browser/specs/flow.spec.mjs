@@ -385,5 +385,5 @@ spec("a flow shows its parameters and its file, and runs again with others", asy
   assert.notEqual(again, flow);
   await reeve.ended(again);
   assert.equal(await reeve.cli("logs", `${again}/a`), "sun large\n");
-  await page.getByRole("link", { name: flow }).waitFor();
+  await page.getByRole("link", { name: flow, exact: true }).waitFor();
 });

@@ -85,6 +85,7 @@ spec("flows are sorted by a column, grouped by name, and a filter is saved", asy
   assert.match(page.url(), /sort=took/);
   await page.getByRole("button", { name: "Group by name" }).click();
   const apple = page.locator("tr[data-row=apple]");
+  await apple.locator(".runs a").nth(1).waitFor();
   assert.equal(await apple.locator(".runs a").count(), 2);
   assert.equal(await apple.locator(".runs a.state-failed").count(), 1);
   assert.match(page.url(), /group=name/);
