@@ -92,7 +92,7 @@ is "the manual pages render without a complaint" in_root sh -c \
         test -z "$(man --warnings=w -E UTF-8 -l /usr/share/man/$page.gz 2>&1 >/tmp/page)" && grep -q "SEE ALSO" /tmp/page || exit 1
     done'
 is "completion loads in bash" in_root bash -c \
-    '. /usr/share/bash-completion/completions/reeve; COMP_WORDS=(reeve subm); COMP_CWORD=1; _reeve; test "${COMPREPLY[0]}" = submit'
+    '. /usr/share/bash-completion/completions/reeve; COMP_LINE="reeve subm" COMP_POINT=10; _reeve reeve subm reeve; test "${COMPREPLY[0]}" = submit'
 
 # ---- again, and gone ----
 
