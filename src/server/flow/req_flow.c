@@ -332,7 +332,7 @@ HANDLER(req_submit) {
         struct why why = {{0}};
         busy |= flow_submit_read(s, r, &flows[i], &list[i], &puts, &why) == ERR_BUSY;
     }
-    if (flow_source_wait(s, r, &puts, busy)) return;
+    if ((busy || puts.count > 0) && flow_source_wait(s, r, &puts, busy)) return;
     struct call *c = call_open(s, r, m->flows.count);
     for (uint32_t i = 0; c != NULL && i < m->flows.count; i++) submit_one(s, r, c, i, &list[i]);
 }
