@@ -1,4 +1,4 @@
-// What is done to the flows that are selected, each by its own request: what is refused is told in the server's words.
+// Cancels or reruns the selected flows, each by a request of its own; a refusal is shown as the server words it.
 import { ApiError, post } from "../../api/client";
 import { flowPath } from "../../router";
 import { ask } from "../../ui/confirm";
