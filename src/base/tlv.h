@@ -49,9 +49,10 @@ struct tlv_list {
 
 struct tlv_desc;
 
-/* What a TLV_TEXT or TLV_BYTES is, for who shows it; encoding and decoding do not care. */
+/* What a TLV_TEXT, TLV_BYTES or TLV_ENUM is, for who shows and reads it; encoding and decoding do not care. */
 enum tlv_form {
     TLV_FORM_ANY,
+    TLV_FORM_RENAMED, /* an enumeration: behind its words stand as many old ones, which are read, too; NULL = none */
     TLV_FORM_JSON,    /* a JSON text */
     TLV_FORM_MESSAGE, /* a message, described by `sub` */
 };
@@ -68,11 +69,8 @@ struct tlv_field {
     uint32_t max;
     uint64_t mask; /* its bits among those eight bytes: all zero = the field is absent; 0 = they cannot tell */
     const char *name;
-    const char *const *names;
-    union {
-        const struct tlv_desc *sub;   /* TLV_MSG, TLV_LIST, and a form that is a message */
-        const char *const *old_names; /* TLV_ENUM: read in place of `names`, by the same values; NULL = none */
-    };
+    const struct tlv_desc *sub;
+    const char *const *names; /* TLV_ENUM: its `max` words */
 };
 
 struct tlv_desc {

@@ -68,16 +68,10 @@ static const char *type_word(enum tlv_type type) {
     return "?";
 }
 
-/* The message that a field holds, if it holds one. */
-static const struct tlv_desc *message_in(const struct tlv_field *f) {
-    return f->type == TLV_ENUM ? NULL : f->sub;
-}
-
 static void print_type(const struct tlv_field *f) {
     printf("%s", type_word(f->type));
     if (f->type == TLV_LIST) printf(" of");
-    const struct tlv_desc *message = message_in(f);
-    if (message) printf(" [`%s`](#%s)", message->name, message->name);
+    if (f->sub) printf(" [`%s`](#%s)", f->sub->name, f->sub->name);
 }
 
 static void print_limit(const struct tlv_field *f) {
@@ -122,7 +116,7 @@ void tlvdoc_fields(const char *message, const struct tlv_desc *d, uint32_t first
         printf(" | ");
         print_limit(f);
         printf(" | %s |\n", remark_of(message, f->name));
-        if (message_in(f)) tlvdoc_later(message_in(f));
+        if (f->sub) tlvdoc_later(f->sub);
     }
 }
 
