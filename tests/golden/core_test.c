@@ -3,7 +3,7 @@
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
- * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file. The
+ * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; stages and times of flows. The
  * digests they must lead to stand below, and were never computed again since. A container of batches is, little-endian
  * and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4),
  * records. To make the folder of new rules:
@@ -675,6 +675,51 @@ static void source_second_half(struct fixture *r) {
     fixture_tick(r, 1000);
 }
 
+/* ---- stages, timeouts and deadlines of flows ---- */
+
+static void finale_submit(struct fixture *r, const char *const *jobs, uint32_t count) {
+    uint32_t fatal[] = {9};
+    struct options sets[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        sets[i] = fixture_options();
+        sets[i].retries = 0;
+        sets[i].stage = i < 4 ? (uint8_t)i : FLOW_STAGE_MAIN;
+        sets[i].fatal_exits = (struct tlv_u32s){fatal, 1};
+    }
+    assert_ok(fixture_submit_sets(r, sets, 5, jobs, count, false));
+}
+
+static void finale_first_half(struct fixture *r) {
+    const char *jobs[] = {"a~4", "b: a", "cheer@1", "tell@2", "clean@3", "sweep@3: clean"};
+    struct options late = fixture_options();
+    late.stage = FLOW_STAGE_FINALLY;
+    finale_submit(r, jobs, 6);
+    r->timeout_ms = 5000;
+    r->late_after_ms = 2000;
+    finale_submit(r, jobs, 6);
+    assert_ok(fixture_add(r, 2, &late, (const char *[]){"more"}, 1, false));
+    assert_ok(fixture_attach(r, "w", 1, 16));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 1), 1, 9)); /* which undoes a */
+    fixture_tick(r, 2000);                               /* flow 2 is late */
+    assert_true(fixture_flow(r, 2).late);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 6), 1, OUTCOME_OK));
+    assert_int_equal(fixture_flow(r, 1).stage, FLOW_STAGE_FAILURE);
+}
+
+static void finale_second_half(struct fixture *r) {
+    fixture_tick(r, 3000); /* the time of flow 2 is over */
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 0), 1, OUTCOME_STOPPED));
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_rerun(r, 2));
+    assert_ok(fixture_cancel(r, ref_of(2, UINT32_MAX)));
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 0), 2, OUTCOME_STOPPED));
+    assert_int_equal(fixture_flow(r, 2).stage, FLOW_STAGE_FINALLY);
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 4), 2, OUTCOME_OK));
+    fixture_crash(r);
+}
+
 static const struct script scripts[] = {
     {"core", script_first_half, script_core_end},
     {"store", store_first_half, store_second_half},
@@ -685,6 +730,7 @@ static const struct script scripts[] = {
     {"slot", slot_first_half, slot_second_half},
     {"trigger", trigger_first_half, trigger_second_half},
     {"source", source_first_half, source_second_half},
+    {"finale", finale_first_half, finale_second_half},
 };
 
 /* ---- files ---- */
