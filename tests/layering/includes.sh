@@ -50,7 +50,19 @@ declare -A rule=(
     [titan_worker]="agent base job limits port proto titan_worker"
     [bench]="agent base bench cli core/engine core/model core/view job journal limits os port proto server spec store"
     [term]="base term"
-    [cli]="agent base cli core/engine core/model core/view eval job journal/. limits mcp port proto server spec store term"
+    [cli]="base cli core/model job limits mcp port proto spec term"
+    [cli/.]="base cli/. cli/connect cli/loop core/model job limits port proto spec term"
+    [cli/connect]="base cli/connect job limits port proto"
+    [cli/loop]="base cli/. cli/connect cli/loop core/model job limits port proto spec term"
+    [cli/yaml]="base cli/yaml limits proto"
+    [cli/print]="base cli/connect cli/loop cli/print cli/yaml core/model job limits port proto spec term"
+    [cli/service]="base cli/. cli/connect cli/loop cli/print cli/service core/model job limits port proto spec term"
+    [cli/schedule]="base cli/. cli/connect cli/loop cli/print cli/schedule core/model job limits port proto spec term"
+    [cli/store]="base cli/. cli/connect cli/loop cli/print cli/store core/model job limits port proto spec term"
+    [cli/top]="base cli/. cli/connect cli/loop cli/print cli/top core/model job limits port proto spec term"
+    [cli/flow]="base cli/. cli/connect cli/flow cli/loop cli/print cli/yaml core/model job limits mcp port proto spec term"
+    [cli/admin]="base cli/. cli/admin cli/connect cli/loop cli/print cli/yaml core/model job limits mcp port proto spec term"
+    [cli/shell]="base cli/. cli/connect cli/loop cli/shell core/model job limits port proto spec term"
 )
 
 # The rooms of layers: their folders and the folders in these; of LAYER/. its own folder.
@@ -127,7 +139,10 @@ while read -r layer roots; do
         done
     fi
     own=$(header_of "$layer")
-    check "$([[ -n $own ]] && echo true || echo false)" "$layer has headers"
+    sources=("src/${layer%/.}"/*.c)
+    # A room of verbs has none: the table of verbs names their functions.
+    check "$([[ -n $own || -e ${sources[0]} ]] && echo true || echo false)" "$layer has headers, or sources"
+    [[ -n $own ]] || continue
     # shellcheck disable=SC2086
     check "$(probe $roots -- "$own" && echo true || echo false)" "$layer can include its own headers"
 done <"$layers"
@@ -180,8 +195,8 @@ check "$([[ -z $others ]] && echo true || echo false)" "only os includes libuv"
 others=$(grep -rl --include='*.[ch]' '<archive\.h>' src | grep -v '^src/child/' || true)
 check "$([[ -z $others ]] && echo true || echo false)" "only child includes libarchive"
 
-others=$(grep -rl --include='*.[ch]' '<yaml\.h>' src | grep -vE '^src/(cli/|program/worker_config\.c|program/settings\.c)' || true)
-check "$([[ -z $others ]] && echo true || echo false)" "only the command line and those who read settings include libyaml"
+others=$(grep -rl --include='*.[ch]' '<yaml\.h>' src | grep -vE '^src/(cli/yaml/|program/worker_config\.c|program/settings\.c)' || true)
+check "$([[ -z $others ]] && echo true || echo false)" "only yaml of the command line and those who read settings include libyaml"
 
 echo "1..$test_count"
 exit $failed
