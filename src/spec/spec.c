@@ -56,8 +56,8 @@ static enum err read_job(struct spec *s, const struct json_node *n, enum flow_st
     if (spec_job_find(s, job->name) != 0)
         return spec_refuse(s, n->key_at, ERR_DUPLICATE_NAME, "there are two jobs `%.*s`", SLICE_FMT(job->name));
     e = spec_job_read(s, n, IN_JOB, job);
-    if (e == ERR_OK) e = check_stage(s, job);
     if (e == ERR_OK) e = spec_job_finish(s, job, false);
+    if (e == ERR_OK) e = check_stage(s, job);
     if (e == ERR_OK) index_put(&s->names, job->name, ++s->job_count);
     return e;
 }

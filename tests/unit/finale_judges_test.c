@@ -10,7 +10,7 @@ static const struct trace_job undo = {.kind = TK_WORK};
 static const struct trace_job jobs[] = {{.kind = TK_WORK, .undo = &undo},
                                         {.kind = TK_WORK, .stage = TH_SUCCESS},
                                         {.kind = TK_WORK, .stage = TH_FAILURE},
-                                        {.kind = TK_WORK, .stage = TH_FINALLY}};
+                                        {.kind = TK_WORK, .stage = TH_FINALLY, .retries = 1}};
 #define SUBMITTED(...) .kind = TR_SUBMITTED, .as.jobs = {.flow = 1, .jobs = jobs, .job_count = 4, __VA_ARGS__}
 
 static struct trace_flow_now flow(void) {
@@ -26,7 +26,7 @@ static void taught(uint32_t o, uint32_t attempt, enum trace_outcome outcome) {
 
 static void stages_follow_each_other(void **state) {
     (void)state;
-    TEACH(SUBMITTED(0));
+    TEACH(SUBMITTED(.more = false));
     is(3, TS_WAITING, TC_NONE);
     REFUSED(.kind = TR_ASSIGNED, ATTEMPT(3, 1));
     taught(0, 1, TO_OK);
@@ -47,7 +47,7 @@ static void stages_follow_each_other(void **state) {
 
 static void a_cancel_calls_neither(void **state) {
     (void)state;
-    TEACH(SUBMITTED(0));
+    TEACH(SUBMITTED(.more = false));
     TEACH(.kind = TR_CANCELLED, .as.job = {1, TRACE_NO_JOB});
     is(1, TS_SKIPPED, TC_OUTCOME);
     is(2, TS_SKIPPED, TC_OUTCOME);
@@ -99,6 +99,11 @@ static void finally_waits_for_the_undoing(void **state) {
         if (strstr(check_finding(c), words) == NULL) fail_msg("%s", check_finding(c)); \
     } while (0)
 
+static void begins(void) {
+    SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .on = true, .slots = 8});
+    SAY(SUBMITTED(.more = false));
+}
+
 static void said(uint32_t o, uint32_t attempt) {
     SAY(.kind = TR_ASSIGNED, ATTEMPT(o, attempt));
     SAY(.kind = TR_ENDED, ATTEMPT(o, attempt, .outcome = TO_OK));
@@ -106,7 +111,7 @@ static void said(uint32_t o, uint32_t attempt) {
 
 static void a_clean_run_is_clean(void **state) {
     (void)state;
-    SAY(SUBMITTED(0));
+    begins();
     said(0, 1);
     said(1, 1);
     said(3, 1);
@@ -119,21 +124,21 @@ static void a_clean_run_is_clean(void **state) {
 
 static void finally_beside_a_main_job(void **state) {
     (void)state;
-    SAY(SUBMITTED(0));
+    begins();
     SAY(.kind = TR_ASSIGNED, ATTEMPT(0, 1));
     OBJECTS("begins while job 1/0 runs", .kind = TR_ASSIGNED, ATTEMPT(3, 1));
 }
 
 static void a_main_job_behind_finally(void **state) {
     (void)state;
-    SAY(SUBMITTED(0));
+    begins();
     said(3, 1);
     OBJECTS("which follows the main jobs", .kind = TR_ASSIGNED, ATTEMPT(0, 1));
 }
 
 static void both_outcomes(void **state) {
     (void)state;
-    SAY(SUBMITTED(0));
+    begins();
     said(0, 1);
     said(1, 1);
     OBJECTS("for the other outcome", .kind = TR_ASSIGNED, ATTEMPT(2, 1));
@@ -141,7 +146,7 @@ static void both_outcomes(void **state) {
 
 static void finally_twice(void **state) {
     (void)state;
-    SAY(SUBMITTED(0));
+    begins();
     said(0, 1);
     said(3, 1);
     OBJECTS("runs again though it did well", .kind = TR_ASSIGNED, ATTEMPT(3, 2));
@@ -149,7 +154,7 @@ static void finally_twice(void **state) {
 
 static void finally_that_was_missed(void **state) {
     (void)state;
-    SAY(SUBMITTED(0));
+    begins();
     SAY(.kind = TR_CANCELLED, .as.job = {1, TRACE_NO_JOB});
     durable();
     OBJECTS("over without having run", .kind = TW_SEEN, .as.seen = {lsn, 1, 3, TS_SKIPPED});
