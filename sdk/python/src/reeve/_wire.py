@@ -1036,6 +1036,9 @@ class Flow(TypedDict, total=False):
     compensate_on: str
     source: Source
     source_name: str
+    timeout_ms: int
+    deadline_ms: int
+    late_after_ms: int
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1080,6 +1083,12 @@ class FlowView(TypedDict, total=False):
     source_bytes: int
     source: bytes
     again_of: str
+    stage: str
+    called: str
+    timed_out: bool
+    late: bool
+    timeout_at_ms: int
+    deadline_ms: int
 
 
 class JobView(TypedDict, total=False):
@@ -1115,6 +1124,7 @@ class JobView(TypedDict, total=False):
     ended_ms: int
     code: str
     waits_for: str
+    stage: str
 
 
 class Pair(TypedDict, total=False):
@@ -1595,6 +1605,7 @@ class Options(TypedDict, total=False):
     free_losses: int
     trigger: str
     retry_on: int
+    stage: str
 
 
 class Job(TypedDict, total=False):
@@ -2349,6 +2360,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (10, "compensate_on", "enum", "fatal failure"),
         (20, "source", "message", "source"),
         (21, "source_name", "text", ""),
+        (80, "timeout_ms", "int", ""),
+        (81, "deadline_ms", "int", ""),
+        (82, "late_after_ms", "int", ""),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2390,6 +2404,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (32, "source_bytes", "uint", ""),
         (33, "source", "bytes", ""),
         (34, "again_of", "text", ""),
+        (80, "stage", "text", ""),
+        (81, "called", "text", ""),
+        (82, "timed_out", "bool", ""),
+        (83, "late", "bool", ""),
+        (84, "timeout_at_ms", "int", ""),
+        (85, "deadline_ms", "int", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2424,6 +2444,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (41, "ended_ms", "int", ""),
         (42, "code", "text", ""),
         (43, "waits_for", "text", ""),
+        (80, "stage", "text", ""),
     ),
     "pair": (
         (1, "key", "text", ""),
@@ -2857,6 +2878,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (62, "free_losses", "uint", ""),
         (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
         (64, "retry_on", "uint", ""),
+        (120, "stage", "enum", "main on_success on_failure finally"),
     ),
     "job": (
         (1, "name", "text", ""),
