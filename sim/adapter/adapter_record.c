@@ -430,6 +430,10 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
     };
 }
 
+static void flow_due(const struct rec_flow_due *r, struct trace_entry *e) {
+    e->as.flow_due = (struct trace_flow_due){r->flow, r->due == FLOW_DUE_DEADLINE};
+}
+
 static void expanded(const struct rec_expanded *r, struct trace_entry *e) {
     e->as.expanded = (struct trace_expanded){
         .flow = r->flow, .ordinal = r->ordinal, .question = r->question, .revision = r->revision, .count = r->count};
@@ -571,10 +575,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_DUE:
         e->as.due = (struct trace_due_of){b->as_REC_DUE.flow, b->as_REC_DUE.ordinal, due(b->as_REC_DUE.due)};
         break;
-    case REC_FLOW_DUE:
-        e->as.flow_due =
-            (struct trace_flow_due){b->as_REC_FLOW_DUE.flow, b->as_REC_FLOW_DUE.due == FLOW_DUE_DEADLINE};
-        break;
+    case REC_FLOW_DUE: flow_due(&b->as_REC_FLOW_DUE, e); break;
     case REC_VERDICT: answered(&b->as_REC_VERDICT, e); break;
     case REC_KEY_EXPIRED:
         e->as.key = (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};

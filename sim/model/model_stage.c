@@ -1,5 +1,5 @@
-/* model_stage.c: main jobs, then those for what they came to, then `finally`. Nothing is counted: who is over is looked up.
- */
+/* model_stage.c: main jobs, then those for what they came to, then `finally`. Nothing is counted: whether a job is over
+ * is looked up. */
 #include "model_stage.h"
 
 #include "model_rules.h"

@@ -29,8 +29,8 @@ extern const char *const trigger_words[TRIGGER_COUNT];
 enum compensate_on { COMPENSATE_FATAL, COMPENSATE_FAILURE, COMPENSATE_COUNT };
 extern const char *const compensate_on_words[COMPENSATE_COUNT];
 
-/* When a job of a flow has its turn: with the main jobs, or after their end. A flow itself is in one of them, and at last
- * over. Their order is format. */
+/* When a job of a flow has its turn: with the main jobs, or after their end. A flow itself is in one of them, and at
+ * last over. Their order is format. */
 enum flow_stage {
     FLOW_STAGE_MAIN,
     FLOW_STAGE_SUCCESS, /* one of these two, by what the main jobs came to */

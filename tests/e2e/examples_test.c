@@ -227,7 +227,8 @@ static void saga_failure(void **state) {
 static void finally_runs_at_the_end(void **state) {
     (void)state;
     const char *id = run("finally", "-p tests=fail", NULL, 1);
-    assert_states(id, "cluster succeeded, tests failed, publish skipped, tell succeeded, remove succeeded, report succeeded");
+    assert_states(id, "cluster succeeded, tests failed, publish skipped, tell succeeded, remove succeeded, "
+                      "report succeeded");
     assert_string_equal(log_of(id, "tell"), "the flow has failed: tests exited with 1\n");
     assert_string_equal(log_of(id, "remove"), "removing cluster test-17 (failed)\n");
     assert_has(shown(id, "publish"), "skipped (outcome)");

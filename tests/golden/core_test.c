@@ -3,7 +3,8 @@
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
- * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; stages and times of flows. The
+ * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file;
+ * stages and times of flows. The
  * digests they must lead to stand below, and were never computed again since. A container of batches is, little-endian
  * and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4),
  * records. To make the folder of new rules:
@@ -664,10 +665,8 @@ static enum err submit_source(struct fixture *r, const struct flow_source *sourc
 static void source_first_half(struct fixture *r) {
     uint8_t hash[32];
     for (uint8_t i = 0; i < sizeof hash; i++) hash[i] = i;
-    struct flow_source whole = {.hash = slice_of(hash, 32),
-                                .name = SLICE("etl.yaml"),
-                                .bytes = 1234,
-                                .params = SLICE("{\"day\":\"mon\"}")};
+    struct flow_source whole = {
+        .hash = slice_of(hash, 32), .name = SLICE("etl.yaml"), .bytes = 1234, .params = SLICE("{\"day\":\"mon\"}")};
     assert_ok(submit_source(r, &whole));
     whole.again_of = 1;
     assert_ok(submit_source(r, &whole));

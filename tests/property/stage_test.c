@@ -72,8 +72,8 @@ static void submit(struct fixture *r, const struct plan *p) {
 static void check_order(const struct fixture *r, const struct plan *p, struct job_ref job) {
     uint8_t own = p->stages[job.ordinal];
     for (uint32_t k = 0; k < p->count; k++) {
-        bool before = p->stages[k] == FLOW_STAGE_MAIN ? own != FLOW_STAGE_MAIN
-                                                      : p->stages[k] != own && own == FLOW_STAGE_FINALLY;
+        bool before =
+            p->stages[k] == FLOW_STAGE_MAIN ? own != FLOW_STAGE_MAIN : p->stages[k] != own && own == FLOW_STAGE_FINALLY;
         if (before) assert_true(job_state_is_terminal(fixture_state(r, job.flow.v, k)));
     }
 }

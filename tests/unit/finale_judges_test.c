@@ -93,9 +93,9 @@ static void finally_waits_for_the_undoing(void **state) {
 /* ---- the checker ---- */
 
 /* The checker says so with these words. */
-#define OBJECTS(words, ...)                                                          \
-    do {                                                                             \
-        OBJECTION("finale", __VA_ARGS__);                                            \
+#define OBJECTS(words, ...)                                                            \
+    do {                                                                               \
+        OBJECTION("finale", __VA_ARGS__);                                              \
         if (strstr(check_finding(c), words) == NULL) fail_msg("%s", check_finding(c)); \
     } while (0)
 
@@ -162,15 +162,9 @@ static void finally_that_was_missed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(stages_follow_each_other),
-        T(a_cancel_calls_neither),
-        T(times_of_a_flow),
-        T(finally_waits_for_the_undoing),
-        T(a_clean_run_is_clean),
-        T(finally_beside_a_main_job),
-        T(a_main_job_behind_finally),
-        T(both_outcomes),
-        T(finally_twice),
+        T(stages_follow_each_other),      T(a_cancel_calls_neither), T(times_of_a_flow),
+        T(finally_waits_for_the_undoing), T(a_clean_run_is_clean),   T(finally_beside_a_main_job),
+        T(a_main_job_behind_finally),     T(both_outcomes),          T(finally_twice),
         T(finally_that_was_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* finale_test.c: what follows the main jobs of a flow (ADR 0132), and the flow's timeout and deadline (ADR 0133).
- * The option sets are the stages: set 0 is of main jobs, sets 1 to 3 of on_success, on_failure and finally; set 4 is that
- * of compensations. */
+ * The option sets are the stages: set 0 is of main jobs, sets 1 to 3 of on_success, on_failure and finally; set 4 is of
+ * compensations. */
 #include "engine_fixture.h"
 
 #include <stdio.h>
@@ -28,8 +28,6 @@ static enum err submit_more(struct fixture *r, const char *const *jobs, uint32_t
 static void submit(struct fixture *r, const char *const *jobs, uint32_t count) {
     assert_ok(submit_more(r, jobs, count, false));
 }
-
-
 
 static void ends(struct fixture *r, uint32_t ordinal, enum outcome outcome) {
     struct job_view job = fixture_job(r, 1, ordinal);
@@ -87,7 +85,8 @@ static void a_failure_calls_on_failure_and_a_retry_runs_all_anew(void **state) {
     ends(r, 0, OUTCOME_OK);
     ends(r, 1, OUTCOME_EXIT);
     is(r, 2, JOB_SKIPPED);
-    assert_refused(r, fixture_retry(r, ref_of(1, 1)), ERR_STATE, "stage on_failure: retry the job when the flow has ended");
+    assert_refused(r, fixture_retry(r, ref_of(1, 1)), ERR_STATE,
+                   "stage on_failure: retry the job when the flow has ended");
     ends(r, 3, OUTCOME_OK);
     ends(r, 4, OUTCOME_OK);
     ends(r, 5, OUTCOME_OK);
@@ -360,7 +359,7 @@ static void times_come_back_from_a_snapshot(void **state) {
 static void a_stage_of_many_jobs_begins_step_by_step(void **state) {
     struct fixture *r = *state;
     const uint32_t count = STEP_JOBS_MAX + 100;
-    char (*names)[16] = calloc(count, sizeof *names);
+    char(*names)[16] = calloc(count, sizeof *names);
     const char **jobs = calloc(count, sizeof *jobs);
     struct options sets[UNDO_SET + 1];
     sets_of(sets);

@@ -48,7 +48,7 @@ static void move_jobs(struct state *s, const struct move *m) {
         }
         (void)move_wait(m, &j->since);
         int64_t least_ms = job_options(s, j)->not_before_ms; /* somebody named that moment, by another clock */
-        if (j->state != JOB_WAITING) /* its time had come, and does not come a second time */
+        if (j->state != JOB_WAITING)                         /* its time had come, and does not come a second time */
             j->due.ms = j->due.ms < m->now_ms ? j->due.ms : m->now_ms;
         else if ((j->flags & JOBF_TIMED) && move_wait(m, &j->due) && j->due.ms < least_ms)
             j->due.ms = least_ms;

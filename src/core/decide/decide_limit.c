@@ -139,7 +139,8 @@ enum err decide_room_again(struct decision *d, const struct flow *f) {
     if (t->bytes_max && f->jobs.count > STEP_JOBS_MAX) bytes = f->arena.bytes;
     for (uint32_t i = 0; t->bytes_max && i < f->jobs.count && f->jobs.count <= STEP_JOBS_MAX; i++) {
         const struct job *j = job_at(s, f->jobs.at[i]);
-        if (job_state_is_terminal(j->state) && (j->state != JOB_SUCCEEDED || finale_follows(s, j))) bytes += job_text(j).len;
+        bool stays = !job_state_is_terminal(j->state) || (j->state == JOB_SUCCEEDED && !finale_follows(s, j));
+        if (!stays) bytes += job_text(j).len;
     }
     const struct u32vec *all = f->fan ? &fan_at(s, f->fan)->expansions : NULL;
     for (uint32_t i = 0; all && i < all->count; i++) {

@@ -30,7 +30,7 @@ struct wire_flow_view {
     uint64_t source_bytes;    /* of that file; 0 = not known */
     struct slice source;      /* hash of the blob that keeps it; empty = it is not kept */
     struct slice again_of;    /* the flow whose file this one ran again */
-    struct slice stage;       /* of a flow with jobs behind its main ones: main, on_success, on_failure, finally, over */
+    struct slice stage;       /* of one with jobs behind its main ones: main, on_success, on_failure, finally, over */
     struct slice called;      /* on_success or on_failure, once the main jobs are over */
     bool timed_out, late;
     int64_t timeout_at_ms, deadline_ms; /* when its time is over, and from when on it is late; 0 = never */
