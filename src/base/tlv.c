@@ -77,34 +77,9 @@ bool tlv_is_blank(const struct tlv_desc *d, const void *from) {
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, d->size - 1) == 0;
 }
 
-/* The field is left out; of a message that is empty but not blank the answer is no. */
-static inline bool is_absent(const struct tlv_field *f, const void *at) {
-    switch ((enum tlv_type)f->type) {
-    case TLV_BOOL:
-    case TLV_U8:
-    case TLV_ENUM: return *(const uint8_t *)at == 0;
-    case TLV_U16: return load_number(TLV_U16, at) == 0;
-    case TLV_U32: return load_number(TLV_U32, at) == 0;
-    case TLV_U64:
-    case TLV_I64: return load_number(TLV_U64, at) == 0;
-    case TLV_TEXT:
-    case TLV_BYTES:
-    case TLV_HASH: return load_slice(at).len == 0;
-    case TLV_U32S: return load_u32s(at).count == 0;
-    case TLV_LIST: return load_list(at).count == 0;
-    case TLV_MSG: return tlv_is_blank(f->sub, at);
-    case TLV_RAW: break;
-    }
-    return true;
-}
-
-/* Whether the message encodes to nothing. */
-static bool is_empty(const struct tlv_desc *d, const void *from) {
-    for (uint32_t i = 0; i < d->field_count; i++) {
-        const struct tlv_field *f = &d->fields[i];
-        const void *at = field_in(f, from);
-        if (!is_absent(f, at) && (f->type != TLV_MSG || !is_empty(f->sub, at))) return false;
-    }
+bool tlv_is_empty(const struct tlv_desc *d, const void *from) {
+    for (uint32_t i = 0; i < d->field_count; i++)
+        if (tlv_has(&d->fields[i], from)) return false;
     return true;
 }
 
@@ -193,7 +168,7 @@ static void put_message(const struct tlv_desc *d, const void *from, struct buf *
  * not be what made the buffer full. */
 static void put_part(struct buf *out, uint64_t key, const struct tlv_desc *d, const void *from) {
     size_t before = out->len;
-    if (out->max - out->len <= VARINT_BYTES_MAX && is_empty(d, from)) return;
+    if (out->max - out->len <= VARINT_BYTES_MAX && tlv_is_empty(d, from)) return;
     buf_put_varint(out, key);
     size_t start = open_body(out);
     tlv_encode(d, from, out);
@@ -255,8 +230,8 @@ static void put_slice(const struct tlv_field *f, uint64_t key, const void *at, s
 void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out) {
     const struct tlv_field *end = d->fields + d->field_count;
     for (const struct tlv_field *f = d->fields; f < end; f++) {
+        if (tlv_is_absent(f, from)) continue;
         const void *at = field_in(f, from);
-        if (is_absent(f, at)) continue;
         uint64_t key = (uint64_t)f->tag << 1;
         switch ((enum tlv_type)f->type) {
         case TLV_BOOL:
@@ -579,34 +554,12 @@ static enum err check_field(const struct tlv_desc *d, const struct tlv_field *f,
     return ERR_OK;
 }
 
-/* Most fields cannot be wrong: numbers of a whole width, and what is not there. */
-static inline bool any_is_good(const struct tlv_field *f, const void *at) {
-    switch ((enum tlv_type)f->type) {
-    case TLV_U8:
-    case TLV_U16:
-    case TLV_U32:
-    case TLV_U64:
-    case TLV_I64:
-    case TLV_RAW: return true;
-    case TLV_BOOL:
-    case TLV_ENUM: return *(const uint8_t *)at == 0;
-    case TLV_TEXT:
-    case TLV_BYTES:
-    case TLV_HASH: return load_slice(at).len == 0;
-    case TLV_LIST: return load_list(at).count == 0;
-    case TLV_MSG: return tlv_is_blank(f->sub, at);
-    case TLV_U32S: break;
-    }
-    return false;
-}
-
 static enum err check_message(const struct tlv_desc *d, const void *from, uint32_t depth, struct why *why) {
     if (depth == NESTING_MAX) return why_set(why, ERR_LIMIT, "%s: nested too deep", d->name);
     for (uint32_t i = 0; i < d->field_count; i++) {
         const struct tlv_field *f = &d->fields[i];
-        const void *at = field_in(f, from);
-        if (any_is_good(f, at)) continue;
-        enum err e = check_field(d, f, at, depth + 1, why);
+        if (tlv_is_absent(f, from)) continue;
+        enum err e = check_field(d, f, field_in(f, from), depth + 1, why);
         if (e) return e;
     }
     return ERR_OK;
@@ -683,7 +636,7 @@ void tlv_json(const struct tlv_desc *d, const void *from, struct json *out) {
         case TLV_U32S: json_numbers(f, load_u32s(at), out); break;
         case TLV_LIST: json_list(f, load_list(at), out); break;
         case TLV_MSG:
-            if (is_empty(f->sub, at)) break;
+            if (tlv_is_empty(f->sub, at)) break;
             json_key(out, f->name);
             json_object(out);
             tlv_json(f->sub, at, out);

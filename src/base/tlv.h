@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "arena.h"
 #include "buf.h"
@@ -48,9 +49,10 @@ struct tlv_list {
 
 struct tlv_desc;
 
-/* What a TLV_TEXT or TLV_BYTES is, for who shows it; encoding and decoding do not care. */
+/* What a TLV_TEXT, TLV_BYTES or TLV_ENUM is, for who shows and reads it; encoding and decoding do not care. */
 enum tlv_form {
     TLV_FORM_ANY,
+    TLV_FORM_RENAMED, /* an enumeration: behind its words stand as many old ones, which are read, too; NULL = none */
     TLV_FORM_JSON,    /* a JSON text */
     TLV_FORM_MESSAGE, /* a message, described by `sub` */
 };
@@ -62,12 +64,13 @@ struct tlv_field {
     /* TLV_LIST: in mode TLV_LAZY its items get their TLV_RAW member and nothing else. An item that has one is written
      * as those bytes: who changes an item clears it. */
     bool lazy;
+    uint16_t probe; /* where the eight bytes of the struct are that hold the number, length or count of the field */
     uint32_t offset;
     uint32_t max;
+    uint64_t mask; /* its bits among those eight bytes: all zero = the field is absent; 0 = they cannot tell */
     const char *name;
     const struct tlv_desc *sub;
-    const char *const *names;
-    const char *const *old_names; /* read in place of `names`, by the same values; NULL = none */
+    const char *const *names; /* TLV_ENUM: its `max` words */
 };
 
 struct tlv_desc {
@@ -77,9 +80,39 @@ struct tlv_desc {
     const struct tlv_field *fields;
 };
 
+/* Most fields of most messages are absent, so the table says where to look for that: one load and one test for a field
+ * of any type. The eight bytes begin where the value does, or end with the struct where it is too short for that. So a
+ * described struct has eight bytes at least: one of fewer does not compile, and TLV_ALONE before its member mends it. */
+#define TLV_ALONE _Alignas(uint64_t)
+#define TLV_HAS_POINTER(type) (((type) >= TLV_TEXT && (type) <= TLV_U32S) || (type) == TLV_LIST) /* before its size */
+#define TLV_HEAD_BYTES(type) (TLV_HAS_POINTER(type) ? offsetof(struct slice, len) : 0u)
+#define TLV_VALUE_BYTES(type)                                             \
+    ((type) == TLV_BOOL || (type) == TLV_U8 || (type) == TLV_ENUM    ? 1u \
+     : (type) == TLV_U16                                             ? 2u \
+     : (type) == TLV_U32 || (type) == TLV_U32S || (type) == TLV_LIST ? 4u \
+                                                                     : 8u)
+#define TLV_VALUE_AT(type, of, member) (offsetof(struct of, member) + TLV_HEAD_BYTES(type))
+#define TLV_PROBE(type, of, member)                                                                            \
+    ((type) == TLV_MSG || (type) == TLV_RAW                                   ? 0u                             \
+     : TLV_VALUE_AT(type, of, member) + sizeof(uint64_t) <= sizeof(struct of) ? TLV_VALUE_AT(type, of, member) \
+                                                                              : sizeof(struct of) - sizeof(uint64_t))
+#define TLV_SKIPPED_BYTES(type, of, member) (TLV_VALUE_AT(type, of, member) - TLV_PROBE(type, of, member))
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define TLV_SHIFT(type, of, member) (8u * TLV_SKIPPED_BYTES(type, of, member))
+#else
+#define TLV_SHIFT(type, of, member) (64u - 8u * (TLV_SKIPPED_BYTES(type, of, member) + TLV_VALUE_BYTES(type)))
+#endif
+#define TLV_MASK(type, of, member)          \
+    ((type) == TLV_MSG || (type) == TLV_RAW \
+         ? 0u                               \
+         : UINT64_MAX >> (64u - 8u * TLV_VALUE_BYTES(type)) << (TLV_SHIFT(type, of, member) & 63u))
+
 /* clang-format off */
+#define TLV_AT(type_, of_, member_)                                            \
+    .type = (type_), .offset = offsetof(struct of_, member_),                  \
+    .probe = TLV_PROBE(type_, of_, member_), .mask = TLV_MASK(type_, of_, member_)
 #define TLV_FIELD(tag_, type_, struct_, member_, ...) \
-    { .tag = (tag_), .type = (type_), .offset = offsetof(struct struct_, member_), .name = #member_, __VA_ARGS__ }
+    { .tag = (tag_), TLV_AT(type_, struct_, member_), .name = #member_, __VA_ARGS__ }
 #define TLV_DESC(name_, struct_, fields_) \
     { .name = (name_), .size = sizeof(struct struct_), .field_count = sizeof(fields_) / sizeof((fields_)[0]), .fields = (fields_) }
 /* clang-format on */
@@ -89,14 +122,31 @@ void tlv_encode(const struct tlv_desc *d, const void *from, struct buf *out);
 
 /* Fills *ret (d->size bytes; on failure they mean nothing). Slices point into `in`; lists and arrays are in `arena`. */
 enum tlv_mode { TLV_STRICT, TLV_SKIP_UNKNOWN, TLV_LAZY /* strict in what it reads */ };
-CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode,
-                            struct arena *arena, void *ret, struct why *why);
+CHECKED enum err tlv_decode(const struct tlv_desc *d, struct slice in, enum tlv_mode mode, struct arena *arena,
+                            void *ret, struct why *why);
 
 /* Which tags below 64 a message has, not looking into them, as bits; bytes that are no message have none. */
 uint64_t tlv_tags(struct slice in);
 
 /* All its bytes are zero, so it encodes to nothing. (The reverse need not hold: an empty slice may point somewhere.) */
 bool tlv_is_blank(const struct tlv_desc *d, const void *from);
+
+/* The field is left out of the message at `from`; of a message that is empty but not blank the answer is no. */
+static inline bool tlv_is_absent(const struct tlv_field *f, const void *from) {
+    const uint8_t *bytes = from;
+    uint64_t probed;
+    memcpy(&probed, bytes + f->probe, sizeof probed);
+    if (f->mask != 0) return (probed & f->mask) == 0;
+    return f->type == TLV_RAW || tlv_is_blank(f->sub, bytes + f->offset);
+}
+
+/* Whether the message encodes to nothing. */
+bool tlv_is_empty(const struct tlv_desc *d, const void *from);
+/* The field is in the message as it encodes. */
+static inline bool tlv_has(const struct tlv_field *f, const void *from) {
+    if (tlv_is_absent(f, from)) return false;
+    return f->type != TLV_MSG || !tlv_is_empty(f->sub, (const uint8_t *)from + f->offset);
+}
 
 /* Checks what tlv_encode would panic on; names the field. For structs that were filled from outside. */
 CHECKED enum err tlv_check(const struct tlv_desc *d, const void *from, struct why *why);

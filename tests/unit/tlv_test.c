@@ -141,6 +141,56 @@ static void full_struct_round_trips(void **state) {
 }
 
 /* Every prefix and every single-byte change either is refused or decodes to something that encodes to itself. */
+/* Sizes and places in which the eight bytes that say whether a field is there also hold its neighbours. */
+struct crowd {
+    uint8_t a, b;
+    uint16_t c;
+    uint32_t d;
+    struct tlv_u32s numbers;
+    uint8_t after_numbers; /* padding of 7 bytes up to the next */
+    struct slice text;
+    uint32_t e;
+    uint16_t f;
+    bool g;
+    uint8_t h;
+};
+
+static const struct tlv_field crowd_fields[] = {
+    TLV_FIELD(1, TLV_U8, crowd, a),         TLV_FIELD(2, TLV_ENUM, crowd, b, .max = 255),
+    TLV_FIELD(3, TLV_U16, crowd, c),        TLV_FIELD(4, TLV_U32, crowd, d),
+    TLV_FIELD(5, TLV_U32S, crowd, numbers), TLV_FIELD(6, TLV_U8, crowd, after_numbers),
+    TLV_FIELD(7, TLV_TEXT, crowd, text),    TLV_FIELD(8, TLV_U32, crowd, e),
+    TLV_FIELD(9, TLV_U16, crowd, f),        TLV_FIELD(10, TLV_BOOL, crowd, g),
+    TLV_FIELD(11, TLV_U8, crowd, h),
+};
+static const struct tlv_desc crowd_desc = TLV_DESC("crowd", crowd, crowd_fields);
+
+/* Where the value of a field is, in bytes of the struct, and how many there are. */
+static void value_of(const struct tlv_field *f, size_t *ret_at, size_t *ret_bytes) {
+    static const size_t widths[] = {
+        [TLV_BOOL] = 1, [TLV_U8] = 1, [TLV_U16] = 2, [TLV_U32] = 4, [TLV_ENUM] = 1, [TLV_TEXT] = 8, [TLV_U32S] = 4};
+    *ret_bytes = widths[f->type];
+    *ret_at = f->offset + (f->type == TLV_TEXT || f->type == TLV_U32S ? sizeof(void *) : 0);
+}
+
+static void neighbours_make_no_field_present(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < crowd_desc.field_count; i++) {
+        const struct tlv_field *f = &crowd_fields[i];
+        uint8_t all[sizeof(struct crowd)], only[sizeof(struct crowd)] = {0};
+        size_t at, bytes;
+        value_of(f, &at, &bytes);
+        memset(all, 0xff, sizeof all); /* padding, too */
+        memset(all + at, 0, bytes);
+        assert_true(tlv_is_absent(f, all));
+        for (size_t k = 0; k < bytes; k++) {
+            only[at + k] = 0x80;
+            assert_false(tlv_is_absent(f, only));
+            only[at + k] = 0;
+        }
+    }
+}
+
 static void no_two_encodings_of_one_value(void **state) {
     (void)state;
     struct thing t = full_thing();
@@ -420,6 +470,7 @@ int main(void) {
         cmocka_unit_test(empty_struct_is_empty_bytes),
         cmocka_unit_test(bytes_are_as_documented),
         cmocka_unit_test(full_struct_round_trips),
+        cmocka_unit_test(neighbours_make_no_field_present),
         cmocka_unit_test(no_two_encodings_of_one_value),
         cmocka_unit_test(lazy_items_keep_their_bytes),
         cmocka_unit_test(tags_are_seen_without_decoding),

@@ -14,8 +14,7 @@
 
 /* clang-format off */
 #define HEAD_FIELD(tag_, type_, member_) \
-    { .tag = (tag_), .type = TLV_TEXT, .offset = offsetof(struct type_, head.member_), .max = NAME_MAX_BYTES, \
-      .name = #member_ }
+    { .tag = (tag_), TLV_AT(TLV_TEXT, type_, head.member_), .max = NAME_MAX_BYTES, .name = #member_ }
 #define HEAD(type) HEAD_FIELD(1, type, principal), HEAD_FIELD(2, type, tenant), HEAD_FIELD(3, type, trace)
 
 static const struct tlv_field opened_fields[] = {

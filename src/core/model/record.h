@@ -127,7 +127,7 @@ struct flow_source { /* what a flow was made from, for people and to run it agai
 
 /* Its fields, the same in the record and in the head of the flow. */
 #define SOURCE_FIELD(tag_, tlv_, type_, member_, ...) \
-    { .tag = (tag_), .type = (tlv_), .offset = offsetof(struct type_, source.member_), __VA_ARGS__ }
+    { .tag = (tag_), TLV_AT(tlv_, type_, source.member_), __VA_ARGS__ }
 #define SOURCE_FIELDS(type)                                                                    \
     SOURCE_FIELD(70, TLV_HASH, type, hash, .name = "source"),                                  \
         SOURCE_FIELD(71, TLV_TEXT, type, name, .name = "source_name", .max = 255),             \

@@ -6,12 +6,10 @@
 #include "store.h"
 
 static uint32_t space_of(const struct state *s, struct store_place place) {
-    uint32_t tenant = tenant_find(s, place.tenant);
-    if (place.flow.v && place.tenant.len == 0) {
-        uint32_t flow = flow_find(s, place.flow);
-        tenant = flow ? flow_at(s, flow)->tenant : 0;
-    }
-    return space_find(&s->store, tenant, place.flow.v);
+    if (place.flow.v == 0 || place.tenant.len > 0)
+        return space_find(&s->store, tenant_find(s, place.tenant), place.flow.v);
+    uint32_t flow = flow_find(s, place.flow);
+    return flow != 0 ? space_find(&s->store, flow_at(s, flow)->tenant, place.flow.v) : 0;
 }
 
 static const struct item *item_of(const struct state *s, wall_time now, struct store_place place, struct slice key) {

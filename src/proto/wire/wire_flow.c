@@ -5,10 +5,10 @@
 
 /* clang-format off */
 static const char *const scope_words[WIRE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
-static const char *const verdict_words[WIRE_VERDICT_COUNT] = {
+static const char *const verdict_words[2 * WIRE_VERDICT_COUNT] = {
     "approve", "reject", "constrain", "hold", "again", "quarantine", "redact", "fail",
+    [WIRE_VERDICT_COUNT] = "allow", "deny", /* their old words */
 };
-static const char *const verdict_old_words[WIRE_VERDICT_COUNT] = {"allow", "deny"};
 
 static const struct tlv_field demand_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_demand, pool, .max = WIRE_NAME_MAX),
@@ -168,7 +168,7 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(3, TLV_U32, wire_verdict, revision),
     TLV_FIELD(4, TLV_HASH, wire_verdict, hash),
     TLV_FIELD(5, TLV_ENUM, wire_verdict, verdict, .max = WIRE_VERDICT_COUNT, .names = verdict_words,
-              .old_names = verdict_old_words),
+              .form = TLV_FORM_RENAMED),
     TLV_FIELD(6, TLV_TEXT, wire_verdict, reason, .max = WIRE_TEXT_MAX),
     TLV_FIELD(7, TLV_BYTES, wire_verdict, payload, .max = WIRE_BODY_MAX),
     TLV_FIELD(8, TLV_I64, wire_verdict, again_ms),

@@ -130,39 +130,6 @@ static void put_value(const struct wire_json_out *x, const struct tlv_field *f, 
 
 /* ---- messages ---- */
 
-static bool any_is_there(const struct tlv_desc *d, const void *at);
-
-/* Asked of each field of each message, and of most of them the answer is no: so it is no call. */
-static inline bool is_there(const struct tlv_field *f, const void *at) {
-    switch ((enum tlv_type)f->type) {
-    case TLV_BOOL:
-    case TLV_U8:
-    case TLV_U16:
-    case TLV_U32:
-    case TLV_U64:
-    case TLV_I64:
-    case TLV_ENUM: return number_at(f, at) != 0;
-    case TLV_TEXT:
-    case TLV_BYTES:
-    case TLV_HASH: return slice_at(at).len > 0;
-    case TLV_LIST: return list_at(at).count > 0;
-    case TLV_U32S: {
-        struct tlv_u32s numbers;
-        memcpy(&numbers, at, sizeof numbers);
-        return numbers.count > 0;
-    }
-    case TLV_MSG: return !tlv_is_blank(f->sub, at) && any_is_there(f->sub, at);
-    case TLV_RAW: break;
-    }
-    return false;
-}
-
-static bool any_is_there(const struct tlv_desc *d, const void *at) {
-    for (uint32_t i = 0; i < d->field_count; i++)
-        if (is_there(&d->fields[i], (const uint8_t *)at + d->fields[i].offset)) return true;
-    return false;
-}
-
 static void put_items(const struct wire_json_out *x, const struct tlv_desc *sub, struct tlv_list list) {
     for (uint32_t i = 0; i < list.count; i++) {
         const uint8_t *item = (const uint8_t *)list.at + (size_t)i * sub->size;
@@ -198,7 +165,7 @@ void wire_json_put(const struct wire_json_out *x, const struct tlv_desc *d, cons
     for (uint32_t i = 0; i < d->field_count; i++) {
         const struct tlv_field *f = &d->fields[i];
         uint32_t part = 0;
-        while (part < count && !is_there(f, (const uint8_t *)parts[part] + f->offset)) part++;
+        while (part < count && !tlv_has(f, parts[part])) part++;
         bool wanted = f->type == TLV_LIST && about != NULL && strcmp(about, f->name) == 0;
         if (part == count && !wanted) continue;
         if (f->type == TLV_LIST) {

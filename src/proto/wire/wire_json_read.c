@@ -60,7 +60,7 @@ static enum err store_number(struct wire_json_in *x, const struct tlv_field *f, 
 static enum err store_word(struct wire_json_in *x, const struct tlv_field *f, struct slice text, uint8_t *at) {
     char known[160] = "";
     for (uint32_t i = 0; i < f->max; i++) {
-        const char *old = f->old_names != NULL ? f->old_names[i] : NULL;
+        const char *old = f->form == TLV_FORM_RENAMED ? f->names[f->max + i] : NULL;
         if (slice_eq(text, slice_str(f->names[i])) || (old != NULL && slice_eq(text, slice_str(old)))) {
             *at = (uint8_t)i;
             return ERR_OK;

@@ -8,7 +8,7 @@
 enum wire_orion_what { WIRE_ORION_NUMBERS, WIRE_ORION_TASKS, WIRE_ORION_DAGS, WIRE_ORION_WHAT_COUNT };
 
 struct wire_orion_get {
-    uint8_t what; /* enum wire_orion_what; the numbers always come along */
+    TLV_ALONE uint8_t what; /* enum wire_orion_what; the numbers always come along */
 };
 
 struct wire_orion_task {

@@ -31,7 +31,7 @@ struct wire_playground {
 enum wire_plug { WIRE_PLUG_KILL, WIRE_PLUG_RECOVER, WIRE_PLUG_COUNT };
 
 struct wire_playground_do {
-    uint8_t what; /* enum wire_plug */
+    TLV_ALONE uint8_t what; /* enum wire_plug */
 };
 
 extern const struct tlv_desc wire_recovery_desc, wire_playground_desc, wire_playground_do_desc;

@@ -108,7 +108,7 @@ struct wire_goodbye { /* nothing new is taken on this connection; what is under 
 };
 
 struct wire_stop { /* ends a request that answers with a stream; its last frame is the answer */
-    uint32_t request;
+    TLV_ALONE uint32_t request;
 };
 
 extern const struct tlv_desc wire_hello_desc, wire_welcome_desc, wire_error_desc, wire_busy_desc, wire_accepted_desc,

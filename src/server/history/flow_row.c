@@ -49,11 +49,11 @@ static void put_words(struct flow_row *r, struct slice name, const struct wire_j
     put_line(&r->errors, end[0] != 0 ? slice_str(end) : v->cause);
 }
 
-bool flow_row_part(struct flow_row *r, const struct state_view *l, struct history_part *ret) {
-    struct flow_view flow;
+bool flow_row_part(struct flow_row *r, const struct state_view *l, const struct flow_view *flow,
+                   struct history_part *ret) {
     struct job_view job;
-    ENSURE(view_flow(l->state, r->flow, &flow));
-    uint32_t left = flow.job_count - r->next, count = 0;
+    REQUIRE(flow->id.v == r->flow.v);
+    uint32_t left = flow->job_count - r->next, count = 0;
     uint32_t most = left < FLOW_ROW_PART_JOBS ? left : FLOW_ROW_PART_JOBS;
     struct wire_job_view *list = ARENA_ARRAY(l->arena, struct wire_job_view, most + 1);
     for (size_t bytes = 0; count < most && bytes < PART_BYTES; count++) {
@@ -68,14 +68,14 @@ bool flow_row_part(struct flow_row *r, const struct state_view *l, struct histor
     ENSURE(!r->message.full);
     *ret = (struct history_part){.flow = r->flow.v, .lsn = r->lsn, .number = r->part++, .body = buf_slice(&r->message)};
     r->next += count;
-    return r->next == flow.job_count;
+    return r->next == flow->job_count;
 }
 
-void flow_row_head(struct flow_row *r, const struct state_view *l, struct history_row *ret) {
-    struct flow_view flow;
+void flow_row_head(struct flow_row *r, const struct state_view *l, const struct flow_view *flow,
+                   struct history_row *ret) {
     struct wire_flow_view head;
-    ENSURE(view_flow(l->state, r->flow, &flow));
-    state_view_flow(l, &flow, &head);
+    REQUIRE(flow->id.v == r->flow.v);
+    state_view_flow(l, flow, &head);
     head.archived = true;
     buf_clear(&r->message);
     tlv_encode(&wire_flow_view_desc, &head, &r->message);

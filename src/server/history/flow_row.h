@@ -21,10 +21,12 @@ struct flow_row {
 void flow_row_init(struct flow_row *r);
 void flow_row_fini(struct flow_row *r);
 void flow_row_begin(struct flow_row *r, flow_id flow, uint64_t lsn);
-/* Makes the next part; true: that was the last, and `flow_row_head` is due. The part goes to `ret`; `body` lies in the
- * row. The arena of the lens may be reset afterwards. */
-bool flow_row_part(struct flow_row *r, const struct state_view *l, struct history_part *ret);
+/* Makes the next part of the flow, which is seen as it is now; true: that was the last, and `flow_row_head` is due. The
+ * part goes to `ret`; `body` lies in the row. The arena of the lens may be reset afterwards. */
+bool flow_row_part(struct flow_row *r, const struct state_view *l, const struct flow_view *flow,
+                   struct history_part *ret);
 /* What else is to be put. Its slices lie in the row, in the arena of the lens and in the state. */
-void flow_row_head(struct flow_row *r, const struct state_view *l, struct history_row *ret);
+void flow_row_head(struct flow_row *r, const struct state_view *l, const struct flow_view *flow,
+                   struct history_row *ret);
 
 #endif

@@ -54,11 +54,11 @@ static enum err put_flow(struct history_rebuild *r, const struct engine *e, flow
     flow_row_begin(&r->row, flow, engine_lsn(e));
     for (bool last = false; err == ERR_OK && !last;) {
         arena_reset(&r->arena);
-        last = flow_row_part(&r->row, &l, &part);
+        last = flow_row_part(&r->row, &l, &view, &part);
         err = r->to->put_part(r->to, &part, why);
     }
     if (err != ERR_OK) return err;
-    flow_row_head(&r->row, &l, &row);
+    flow_row_head(&r->row, &l, &view, &row);
     return r->to->put_row(r->to, &row, why);
 }
 

@@ -86,28 +86,25 @@ static void collect(struct server *s) {
 }
 
 /* Half a row: it goes on only while the flow is as it was. False: the turn of that flow is over. */
-static bool is_current(struct server *s, const struct row_due *d, bool *ret_settling) {
-    struct flow_view flow;
+static bool is_current(struct server *s, const struct row_due *d, struct flow_view *ret) {
     uint64_t lsn = 0;
-    bool is_over = view_flow(server_state(s), (flow_id){d->flow}, &flow) &&
-                   view_ended(server_state(s), (flow_id){d->flow}, &lsn) && lsn == d->lsn;
-    *ret_settling = is_over && flow.settling;
-    return is_over;
+    return view_flow(server_state(s), (flow_id){d->flow}, ret) &&
+           view_ended(server_state(s), (flow_id){d->flow}, &lsn) && lsn == d->lsn;
 }
 
-static void make_some(struct server *s, const struct row_due *d) {
+static void make_some(struct server *s, const struct flow_view *flow) {
     struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
     struct state_view l = {server_state(s), s->options.shard, &p->arena, &s->zones};
     struct history_part part;
     struct history_row row;
-    if (!p->is_making) flow_row_begin(&p->row, (flow_id){d->flow}, engine_lsn(server_shard(s)->engine));
+    if (!p->is_making) flow_row_begin(&p->row, flow->id, engine_lsn(server_shard(s)->engine));
     arena_reset(&p->arena);
-    bool last = flow_row_part(&p->row, &l, &part);
+    bool last = flow_row_part(&p->row, &l, flow, &part);
     h->ops->put_part(h, &part);
     p->is_making = !last;
     if (!last) return;
-    flow_row_head(&p->row, &l, &row);
+    flow_row_head(&p->row, &l, flow, &row);
     h->ops->put_row(h, &row);
     p->has_put = true;
 }
@@ -117,10 +114,10 @@ static void make_rows(struct server *s) {
     struct history_writer *p = history_writer_of(s);
     struct history *h = s->world.history;
     for (uint32_t i = 0; i < FLOWS_PER_PASS && p->at < p->queue.count && h->ops->room(h) > 0; i++) {
-        const struct row_due *d = vec_at(&p->queue, p->at);
-        bool settling = false, current = is_current(s, d, &settling);
-        if (settling) break;
-        if (current) make_some(s, d);
+        struct flow_view flow;
+        bool current = is_current(s, vec_at(&p->queue, p->at), &flow);
+        if (current && flow.settling) break;
+        if (current) make_some(s, &flow);
         if (current && p->is_making) break;
         p->is_making = false;
         p->at++;
