@@ -354,6 +354,32 @@ static void times_come_back_from_a_snapshot(void **state) {
     fixture_check_digests(r);
 }
 
+static void a_schedule_gives_its_flows_stages_and_times(void **state) {
+    struct fixture *r = *state;
+    struct options sets[UNDO_SET + 1];
+    sets_of(sets);
+    struct job_spec specs[] = {{.name = SLICE("a")}, {.name = SLICE("clean"), .profile = FLOW_STAGE_FINALLY}};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme"), .principal = SLICE("tester")};
+    cmd.as.schedule = (struct cmd_schedule){.name = SLICE("s"),
+                                            .expression = SLICE("* * * * *"),
+                                            .timeout_ms = 5000,
+                                            .late_after_ms = 1000,
+                                            .jobs = {sets, UNDO_SET + 1, specs, 2, false}};
+    assert_ok(fixture_command(r, &cmd));
+    int64_t slot = r->in.wall.ms - 60000;
+    cmd = (struct command){.kind = CMD_SCHEDULE_BACKFILL, .tenant = SLICE("acme")};
+    cmd.as.schedule_name = (struct cmd_schedule_name){.name = SLICE("s"), .slots = &slot, .slot_count = 1};
+    assert_ok(fixture_command(r, &cmd));
+    is(r, 1, JOB_WAITING);
+    assert_int_equal(fixture_flow(r, 1).deadline.ms, r->in.wall.ms + 1000); /* it was caught up: it counts from now */
+    assert_int_equal(fixture_flow(r, 1).timeout.ms, r->in.wall.ms + 5000);
+    fixture_check_digests(r);
+    fixture_tick(r, 5000);
+    assert_true(fixture_flow(r, 1).late);
+    assert_true(fixture_flow(r, 1).timed_out);
+    is(r, 1, JOB_READY);
+}
+
 /* ---- many jobs ---- */
 
 static void a_stage_of_many_jobs_begins_step_by_step(void **state) {
@@ -433,6 +459,7 @@ int main(void) {
         FIXTURE_TEST(a_timeout_ends_a_flow_that_waits_for_more_jobs),
         FIXTURE_TEST(a_deadline_marks_the_flow_and_ends_nothing),
         FIXTURE_TEST(times_come_back_from_a_snapshot),
+        FIXTURE_TEST(a_schedule_gives_its_flows_stages_and_times),
         FIXTURE_TEST(a_stage_of_many_jobs_begins_step_by_step),
         FIXTURE_TEST(what_may_not_follow_the_main_jobs),
     };

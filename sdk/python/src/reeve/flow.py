@@ -117,7 +117,7 @@ class Flow:
 
     def __init__(self, name: str = "", *, key: str = "", labels: Optional[Mapping[str, str]] = None,
                  params: Optional[Mapping[str, Any]] = None, defaults: Optional[JobKeys] = None,
-                 phases: Sequence[str] = (), compensate_on: str = "", timeout: str = "", deadline: str = "",
+                 phases: Sequence[str] = (), compensate_on: str = "", timeout: Any = None, deadline: Any = None,
                  client: Optional[Client] = None) -> None:
         self.name = name
         self.key = key
@@ -240,10 +240,8 @@ class Flow:
             spec["params"] = plain(self.params)
         if self.compensate_on and not self.id:
             spec["compensate_on"] = self.compensate_on
-        if self.timeout and not self.id:
-            spec["timeout"] = self.timeout
-        if self.deadline and not self.id:
-            spec["deadline"] = self.deadline
+        if not self.id:
+            spec.update(as_spec({"timeout": self.timeout, "deadline": self.deadline}))
         if self.defaults:
             spec["defaults"] = as_spec(self.defaults)
         if self.phases:
