@@ -156,8 +156,9 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
         int64_t end = v->finished_ms != 0 ? v->finished_ms : wall_ms(c);
         out_slice(t, OUT_BOLD, v->flow);
         out_slice(t, OUT_PLAIN, v->name);
-        out_slice(t, out_state_colour(v->state),
-                  v->paused ? SLICE("paused") : state_word(cli_flag(c, "dialect"), v->state, (struct slice){0}));
+        struct slice state = state_word(cli_flag(c, "dialect"), v->state, (struct slice){0});
+        if (v->paused) state = SLICE("paused");
+        out_cell(t, out_state_colour(v->state), "%.*s%s", SLICE_FMT(state), v->late ? " (late)" : "");
         out_cell(t, OUT_PLAIN, "%llu/%u", (unsigned long long)good, v->job_count);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->created_ms, age));
         out_cell(t, OUT_PLAIN, "%s", out_age(end, v->created_ms, took));
