@@ -44,8 +44,10 @@ class Flows(lab.Lab):
         f.job("clean", ["echo", "${flow.state}"], stage="finally")
         with self.assertRaises(errors.Invalid):
             f.job("other", "true", stage="at the end")
-        ended = f.submit().wait(lab.SECONDS)
-        self.assertEqual((ended.state, ended.view["called"], ended.view["stage"]), ("failed", "on_failure", "over"))
+        with self.assertRaises(errors.FlowFailed):
+            f.submit().wait(lab.SECONDS)
+        view = self.client.flow(f.id)
+        self.assertEqual((view["state"], view["called"], view["stage"]), ("failed", "on_failure", "over"))
         self.assertEqual(lab.states(f.jobs()), {"work": "failed", "cheer": "skipped", "tell": "succeeded", "clean": "succeeded"})
         self.assertEqual((f.logs("tell"), f.logs("clean")), ("work 3\n", "failed\n"))
 

@@ -263,7 +263,7 @@ static enum err check_flow_due(const struct state *s, const struct rec_flow_due 
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
     const struct flow *f = flow_at(s, flow);
-    FITS(f->finale != 0 && f->state == FLOW_RUNNING, "a flow that waits for no time");
+    FITS(f->finale != 0 && f->state == FLOW_RUNNING && !f->of_service, "a flow that waits for no time");
     FITS(!f->is_working, "a flow that has not settled");
     if (r->due == FLOW_DUE_TIMEOUT) {
         FITS(finale_may_time_out(s, f), "a flow that cannot run out of time");

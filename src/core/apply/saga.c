@@ -97,7 +97,9 @@ void saga_enter(struct state *s, struct job *j) {
 
 static void unwind(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    enum flow_stage stage = flow_stage(s, f);
     if (f->unwinding != UNWIND_NONE) return;
+    if (stage != FLOW_STAGE_MAIN && stage != FLOW_STAGE_OVER) return; /* nobody may ask for it now */
     if (f->graph->entered.count == 0 && f->graph->undo_active == 0)
         return; /* nothing to undo, now or when the open attempts end */
     f->unwinding = UNWIND_DUE;

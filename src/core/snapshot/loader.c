@@ -646,7 +646,7 @@ static enum err load_version(struct loader *l, uint32_t service, uint64_t id, ui
     const struct flow *f = flow_at(s, flow);
     FITS(f->jobs.count == 1 && f->tenant == service_at(s, service)->tenant, "a version that is none");
     FITS(f->unwinding == UNWIND_NONE && f->sweep == SWEEP_NONE && f->graph->foreign.count == 0 &&
-             f->state == FLOW_RUNNING,
+             f->state == FLOW_RUNNING && f->finale == 0,
          "a version with a past");
     const struct job *j = job_at(s, f->jobs.at[0]);
     const struct options *o = job_options(s, j);
