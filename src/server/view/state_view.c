@@ -82,7 +82,8 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
         ret->slot = zone_book_slot(l->zones, v->zone, v->slot.ms, l->arena);
     }
     if (v->has_stages) ret->stage = slice_str(flow_stage_words[v->stage]);
-    if (v->has_stages && v->called != FLOW_STAGE_MAIN) ret->called = slice_str(flow_stage_words[v->called]);
+    bool has_called = v->called != FLOW_STAGE_MAIN && v->ran[v->called - 1] > 0;
+    if (has_called) ret->called = slice_str(flow_stage_words[v->called]);
     ret->timed_out = v->timed_out;
     /* it may have ended before the mark came */
     ret->late = v->late || (v->state != FLOW_RUNNING && v->finished.ms > v->deadline.ms);
