@@ -287,6 +287,7 @@ static const char *why_misfit(const struct job_view *job, enum block block) {
         if (block == BLOCK_CHILDREN) return NULL;
         if (job->item != UINT32_MAX && (block == BLOCK_PARALLEL || block == BLOCK_PARENTS)) return NULL;
         if (block == BLOCK_VERSION) return job->parents_open == 1 ? NULL : "it waits behind no version";
+        if (block == BLOCK_STAGE) return job->options->stage != FLOW_STAGE_MAIN ? NULL : "it is a main job";
         if (job->parents_open > 0) return block == BLOCK_PARENTS || settling ? NULL : "it waits for parents";
         if (block == BLOCK_OUTSIDE) return job->begun ? NULL : "nothing was begun outside";
         return block == BLOCK_TIME || settling ? NULL : "it waits for a time";
@@ -392,7 +393,11 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .more = flow.more,
                                 .job_count = flow.job_count,
                                 .unwinding = adapter_unwinding(flow.unwinding),
-                                .undo_count = flow.undo_count};
+                                .undo_count = flow.undo_count,
+                                .stage = adapter_stage(flow.stage),
+                                .called = adapter_stage(flow.called),
+                                .timed_out = flow.timed_out,
+                                .late = flow.late};
     view_each_job(c->state, id, compare_children, c);
 }
 

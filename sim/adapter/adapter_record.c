@@ -43,6 +43,8 @@ enum trace_cause adapter_cause(enum job_cause c) {
         [CAUSE_UNHEALTHY] = TC_UNHEALTHY,
         [CAUSE_REPLACED] = TC_REPLACED,
         [CAUSE_CHILDREN] = TC_CHILDREN,
+        [CAUSE_FLOW_TIMEOUT] = TC_FLOW_TIMEOUT,
+        [CAUSE_OUTCOME] = TC_OUTCOME,
     };
     REQUIRE(c < JOB_CAUSE_COUNT);
     return words[c];
@@ -140,6 +142,16 @@ static enum trace_trigger trigger(uint8_t t) {
     return words[t];
 }
 
+enum trace_stage adapter_stage(enum flow_stage stage) {
+    static const enum trace_stage words[] = {[FLOW_STAGE_MAIN] = TH_MAIN,
+                                             [FLOW_STAGE_SUCCESS] = TH_SUCCESS,
+                                             [FLOW_STAGE_FAILURE] = TH_FAILURE,
+                                             [FLOW_STAGE_FINALLY] = TH_FINALLY,
+                                             [FLOW_STAGE_OVER] = TH_OVER};
+    REQUIRE(stage < FLOW_STAGE_COUNT);
+    return words[stage];
+}
+
 static enum trace_due due(uint8_t d) {
     if (d == DUE_DEADLINE) return TD_DEADLINE;
     return d == DUE_START_WITHIN ? TD_START_WITHIN : TD_START;
@@ -177,6 +189,7 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->backoff_jitter_ms = o->backoff_jitter_ms;
     ret->on_upstream = upstream(o->on_upstream);
     ret->trigger = trigger(o->trigger);
+    ret->stage = adapter_stage((enum flow_stage)o->stage);
     ret->exclusive = o->exclusive;
     ret->delay_from_submit = o->delay_from_submit;
     ret->delay_ms = o->delay_ms;
@@ -295,6 +308,8 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .key_expires_ms = r->key_expires_ms,
         .more = r->more,
         .undo_failures = r->compensate_on == COMPENSATE_FAILURE,
+        .timeout_ms = r->timeout_ms,
+        .deadline_ms = r->deadline_ms,
         .jobs = jobs(arena, &r->jobs, &r->profiles),
         .job_count = r->jobs.count,
         .schedule = bytes(r->schedule),
@@ -415,6 +430,10 @@ static void answered(const struct rec_verdict *r, struct trace_entry *e) {
     };
 }
 
+static void flow_due(const struct rec_flow_due *r, struct trace_entry *e) {
+    e->as.flow_due = (struct trace_flow_due){r->flow, r->due == FLOW_DUE_DEADLINE};
+}
+
 static void expanded(const struct rec_expanded *r, struct trace_entry *e) {
     e->as.expanded = (struct trace_expanded){
         .flow = r->flow, .ordinal = r->ordinal, .question = r->question, .revision = r->revision, .count = r->count};
@@ -473,6 +492,7 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_STOPPING: return TR_STOPPING;
     case REC_ENDED: return TR_ENDED;
     case REC_DUE: return TR_DUE;
+    case REC_FLOW_DUE: return TR_FLOW_DUE;
     case REC_VERDICT: return TR_VERDICT;
     case REC_KEY_EXPIRED: return TR_KEY_EXPIRED;
     case REC_STORE_SET:
@@ -555,6 +575,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_DUE:
         e->as.due = (struct trace_due_of){b->as_REC_DUE.flow, b->as_REC_DUE.ordinal, due(b->as_REC_DUE.due)};
         break;
+    case REC_FLOW_DUE: flow_due(&b->as_REC_FLOW_DUE, e); break;
     case REC_VERDICT: answered(&b->as_REC_VERDICT, e); break;
     case REC_KEY_EXPIRED:
         e->as.key = (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};

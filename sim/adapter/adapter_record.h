@@ -20,6 +20,7 @@ enum trace_stop adapter_stop(enum stop_cause s);
 enum trace_outcome adapter_outcome(enum outcome o);
 enum trace_flow_state adapter_flow_state(enum flow_state s);
 enum trace_desired adapter_desired(enum service_desired d);
+enum trace_stage adapter_stage(enum flow_stage stage);
 enum trace_unwinding adapter_unwinding(enum unwinding u);
 
 #endif

@@ -30,6 +30,7 @@ static const char *const words[] = {
     [TR_STOPPING] = "stopping",
     [TR_ENDED] = "ended",
     [TR_DUE] = "due",
+    [TR_FLOW_DUE] = "flow due",
     [TR_VERDICT] = "verdict",
     [TR_KEY_EXPIRED] = "key expired",
     [TR_OTHER] = "other",
@@ -104,6 +105,9 @@ static void short_text(const struct adapter_line *l, const struct trace_entry *e
     else if (e->kind == TR_DUE)
         snprintf(l->out, l->len, "%s %lu/%u (%d)", l->word, (unsigned long)e->as.due.flow, e->as.due.ordinal,
                  (int)e->as.due.due);
+    else if (e->kind == TR_FLOW_DUE)
+        snprintf(l->out, l->len, "%s %lu: %s", l->word, (unsigned long)e->as.flow_due.flow,
+                 e->as.flow_due.is_deadline ? "late" : "timed out");
     else if (e->kind == TR_EXPANDED)
         snprintf(l->out, l->len, "%s %lu/%u into %u", l->word, (unsigned long)e->as.expanded.flow,
                  e->as.expanded.ordinal, e->as.expanded.count);

@@ -9,14 +9,15 @@
 #include "check_end.h"
 #include "check_exclusive.h"
 #include "check_expand.h"
+#include "check_finale.h"
 #include "check_graph.h"
 #include "check_limit.h"
 #include "check_log.h"
 #include "check_memo.h"
-#include "check_store.h"
 #include "check_policy.h"
 #include "check_saga.h"
 #include "check_service.h"
+#include "check_store.h"
 #include "check_submit.h"
 #include "check_tenancy.h"
 #include "panic.h"
@@ -38,6 +39,7 @@ static const struct checker checkers[] = {
     {"limit", check_limit_new, check_limit_free, check_limit_entry},
     {"graph", check_graph_new, check_graph_free, check_graph_entry},
     {"saga", check_saga_new, check_saga_free, check_saga_entry},
+    {"finale", check_finale_new, check_finale_free, check_finale_entry},
     {"service", check_service_new, check_service_free, check_service_entry},
     {"policy", check_policy_new, check_policy_free, check_policy_entry},
     {"memo", check_memo_new, check_memo_free, check_memo_entry},

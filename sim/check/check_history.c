@@ -115,6 +115,7 @@ static void fill_job(struct check_job *j, const struct trace_job *spec, uint64_t
         .has_undo = spec->undo != NULL,
         .undoes = undoes,
         .kind = spec->kind,
+        .stage = spec->stage,
         .trigger = spec->on_upstream == TU_RUN ? TT_ALL_DONE : spec->trigger,
         .retries = spec->retries,
         .free_losses = spec->free_losses,
@@ -210,11 +211,29 @@ static void ended(struct check_history *h, const struct trace_entry *e) {
     a->again = r->again_ms != 0;
 }
 
+static bool is_behind_main(const struct check_flow *f, uint32_t ordinal) {
+    return ordinal < f->job_count && f->jobs[ordinal].stage != TH_MAIN;
+}
+
+static void again(struct check_flow *f, uint64_t lsn) {
+    f->agains = check_grow(f->agains, f->again_count, sizeof *f->agains);
+    f->agains[f->again_count++] = lsn;
+}
+
 static void reset(struct check_history *h, const struct trace_entry *e) {
     struct check_flow *f = check_history_flow(h, e->as.job.flow);
     if (f == NULL) return;
     f->resets = check_grow(f->resets, f->reset_count, sizeof *f->resets);
     f->resets[f->reset_count++] = e->lsn;
+    if (e->kind == TR_RETRIED && is_behind_main(f, e->as.job.ordinal)) return;
+    again(f, e->lsn);
+}
+
+static void cancelled(struct check_history *h, const struct trace_entry *e) {
+    struct check_flow *f = check_history_flow(h, e->as.job.flow);
+    if (f == NULL) return;
+    f->cancels = check_grow(f->cancels, f->cancel_count, sizeof *f->cancels);
+    f->cancels[f->cancel_count++] = e->lsn;
 }
 
 static void added(struct check_history *h, const struct trace_entry *e) {
@@ -225,7 +244,18 @@ static void added(struct check_history *h, const struct trace_entry *e) {
 
 static void made(struct check_history *h, const struct trace_undo *r) {
     struct check_flow *f = check_history_flow(h, r->flow);
-    if (f != NULL && f->job_count == r->ordinal) push_job(f, r->job, h->lsn, r->undoes);
+    if (f == NULL || f->job_count != r->ordinal) return;
+    bool is_first = true, was_over = false; /* a late fatal verdict makes the first one when all was over */
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        is_first = is_first && f->jobs[k].undoes == TRACE_NO_JOB;
+        was_over = was_over || (f->jobs[k].stage != TH_MAIN && f->jobs[k].attempt_count > 0);
+    }
+    if (is_first && was_over) {
+        again(f, h->lsn);
+        f->resets = check_grow(f->resets, f->reset_count, sizeof *f->resets);
+        f->resets[f->reset_count++] = h->lsn;
+    }
+    push_job(f, r->job, h->lsn, r->undoes);
 }
 
 static void deployed(struct check_history *h, const struct trace_version *r) {
@@ -308,6 +338,8 @@ static void flow_fini(struct check_flow *f) {
     for (uint32_t i = 0; i < f->job_count; i++) job_fini(&f->jobs[i]);
     free(f->jobs);
     free(f->resets);
+    free(f->agains);
+    free(f->cancels);
     free(f->tenant.at);
     free(f->key.at);
     free(f->key_hash.at);
@@ -333,6 +365,8 @@ static void take_back(struct check_history *h, uint64_t head) {
         if (f->forgotten_lsn > head) f->forgotten_lsn = 0;
         if (f->key_gone_lsn > head) f->key_gone_lsn = 0;
         while (f->reset_count > 0 && f->resets[f->reset_count - 1] > head) f->reset_count--;
+        while (f->again_count > 0 && f->agains[f->again_count - 1] > head) f->again_count--;
+        while (f->cancel_count > 0 && f->cancels[f->cancel_count - 1] > head) f->cancel_count--;
         while (f->job_count > 0 && f->jobs[f->job_count - 1].lsn > head) job_fini(&f->jobs[--f->job_count]);
         for (uint32_t k = 0; k < f->job_count; k++) job_take_back(&f->jobs[k], head);
     }
@@ -360,6 +394,7 @@ void check_history_entry(struct check_history *h, const struct trace_entry *e) {
     case TR_ADDED: added(h, e); break;
     case TR_RETRIED:
     case TR_RERUN: reset(h, e); break;
+    case TR_CANCELLED: cancelled(h, e); break;
     case TR_FORGOTTEN: forgotten(h, e); break;
     case TR_EXPANDED: expanded(h, e); break;
     case TR_ASSIGNED: assigned(h, e); break;

@@ -38,6 +38,7 @@ struct check_job {
     uint32_t undoes; /* ordinal of the job it is the compensation of; TRACE_NO_JOB */
     enum trace_job_kind kind;
     enum trace_trigger trigger;
+    enum trace_stage stage;
     uint32_t retries, free_losses;
     uint32_t gates; /* TRACE_GATE_BITs */
     bool exclusive;
@@ -80,6 +81,11 @@ struct check_flow {
     uint32_t job_count;
     uint64_t *resets; /* LSNs of its retries and reruns: each gives new budgets */
     uint32_t reset_count;
+    uint64_t *agains; /* LSNs of records that may have begun its main jobs again: retries and reruns of main jobs, and
+                         late verdicts that undo what was over */
+    uint32_t again_count;
+    uint64_t *cancels; /* LSNs of its cancels, as a whole or of one job */
+    uint32_t cancel_count;
     struct check_bytes service; /* a version of it; len 0 = none */
     uint64_t by_flow;           /* … deployed by this job */
     uint32_t by_ordinal;

@@ -11,6 +11,7 @@
 #include "model_saga.h"
 #include "model_schedule.h"
 #include "model_service.h"
+#include "model_stage.h"
 #include "panic.h"
 
 struct model *model_new(void) {
@@ -66,6 +67,7 @@ static void take_jobs(struct model *m, struct model_flow *f, const struct trace_
         look_again(m, &f->jobs[first + i]);
     }
     f->more = r->more;
+    model_stage_born(m, f, r);
     model_rules_judge_new(m, f, first);
 }
 
@@ -96,6 +98,8 @@ static bool added(struct model *m, struct model_flow *f, const struct trace_entr
         return model_object(text, "jobs added to flow %llu, which unwinds", (unsigned long long)f->id);
     if (model_rules_flow_state(f) != TF_RUNNING)
         return model_object(text, "jobs added to flow %llu, which is over", (unsigned long long)f->id);
+    if (f->stage != TH_MAIN || f->timed_out)
+        return model_object(text, "jobs added to flow %llu, whose main jobs are over", (unsigned long long)f->id);
     if (!jobs_are_sound(m, r, f->job_count, text)) return false;
     if (!has_room(m, (struct trace_bytes){f->tenant.at, f->tenant.len}, r))
         return model_object(text, "added though its tenant has too much queued");
@@ -117,7 +121,7 @@ static bool job_cancelled(struct model *m, struct model_flow *f, struct model_jo
 }
 
 static bool flow_cancelled(struct model *m, struct model_flow *f, char *text) {
-    if (f->unwinding != TZ_NONE)
+    if (f->unwinding != TZ_NONE && f->stage == TH_MAIN)
         return model_object(text, "cancel of flow %llu, which unwinds", (unsigned long long)f->id);
     f->cancelled = true;
     f->more = false;
@@ -144,7 +148,8 @@ static bool child_retried(struct model *m, struct model_flow *f, struct model_jo
 
 static bool retried(struct model *m, struct model_flow *f, struct model_job *j, char *text) {
     if (!model_job_is_dead(j)) return model_object(text, "retry of a job that is %s", model_state_word(j->state));
-    if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
+    if (!model_stage_may_retry(f, j)) return model_object(text, "retry of a job whose stage is over, or others run");
+    if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB && !model_stage_follows(f, j))
         return model_object(text, "retry of a job whose flow unwinds or did");
     if (j->child_of != TRACE_NO_JOB) return child_retried(m, f, j, text);
     model_rules_retry(m, f, (uint32_t)(j - f->jobs), true);
@@ -202,6 +207,9 @@ static bool assigned(struct model *m, struct model_flow *f, struct model_job *j,
     if (f->paused) return model_object(text, "assigned while its flow is paused");
     if (model_job_has_lapsed(m, j)) return model_object(text, "assigned by permission of an earlier policy");
     if (!f->stepped && model_job_is_overdue(m, j)) return model_object(text, "assigned after its deadline");
+    if (!f->stepped && model_stage_is_overdue(m, f))
+        return model_object(text, "assigned, and nobody said that the time of its flow has come");
+    if (model_stage_holds(f, j)) return model_object(text, "assigned before its stage");
     if (!f->stepped && model_memo_for(m, f, j))
         return model_object(text, "assigned while a result with its key is kept");
     j->attempt++;
@@ -255,7 +263,7 @@ static void attempt_failed(struct model *m, struct model_flow *f, struct model_j
     j->used++;
     if (fatal || j->used > j->spec.retries || !may_try_again(&j->spec, cause)) {
         model_rules_end(m, f, j, state, cause);
-        if (fatal) model_saga_fatal(m, f);
+        if (fatal) model_saga_fatal(m, f, j);
         return;
     }
     j->stop = TX_NONE;
@@ -389,10 +397,12 @@ static bool end_taken(struct model *m, struct model_flow *f, struct model_job *j
     switch (j->stop) {
     case TX_NONE: end_unstopped(m, f, j, r); return true;
     case TX_CANCEL:
-        if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB)
+        if (f->unwinding != TZ_NONE && j->undoes == TRACE_NO_JOB && !model_stage_follows(f, j))
             model_rules_end(m, f, j, TS_CANCELLED, TC_SAGA);
         else if (j->child_of != TRACE_NO_JOB)
             model_rules_end_called_off(m, f, j);
+        else if (f->timed_out && !model_stage_follows(f, j))
+            model_rules_end(m, f, j, TS_CANCELLED, TC_FLOW_TIMEOUT);
         else
             model_rules_end(m, f, j, TS_CANCELLED, TC_REQUEST);
         return true;
@@ -470,7 +480,7 @@ static bool denied(struct model *m, struct model_flow *f, struct model_job *j, c
     bool soft = j->gate == TG_POLICY && j->undoes != TRACE_NO_JOB;
     enum trace_state state = j->gate == TG_CONDITION || soft ? TS_SKIPPED : TS_DENIED;
     model_rules_end(m, f, j, state, cause);
-    if (e->as.verdict.fatal && state == TS_DENIED) model_saga_fatal(m, f);
+    if (e->as.verdict.fatal && state == TS_DENIED) model_saga_fatal(m, f, j);
     return true;
 }
 
@@ -551,7 +561,7 @@ static bool output_verdict(struct model *m, struct model_flow *f, struct model_j
     case TV_QUARANTINE:
         model_memo_taint(m, f, j);
         model_rules_end(m, f, j, e->as.verdict.verdict == TV_DENY ? TS_DENIED : TS_QUARANTINED, cause);
-        if (e->as.verdict.fatal) model_saga_fatal(m, f);
+        if (e->as.verdict.fatal) model_saga_fatal(m, f, j);
         return true;
     case TV_AGAIN: return ask_again(j);
     case TV_HOLD: return model_object(text, "an output held for approval");
@@ -566,8 +576,11 @@ static bool verdict(struct model *m, struct model_flow *f, struct model_job *j, 
     const struct trace_verdict_on *r = &e->as.verdict;
     if (j->state == TS_SUCCEEDED && r->gate == TG_OUTPUT && r->verdict == TV_QUARANTINE) {
         model_memo_taint(m, f, j);
+        bool unwinds = r->fatal && !model_stage_follows(f, j) && f->unwinding == TZ_NONE;
+        bool is_busy = f->stage != TH_MAIN && (f->stage != TH_OVER || model_rules_flow_state(f) == TF_RUNNING);
+        if (unwinds && is_busy) return model_object(text, "a fatal verdict while what follows the main jobs runs");
         model_rules_end(m, f, j, TS_QUARANTINED, TC_VERDICT);
-        if (r->fatal) model_saga_fatal(m, f);
+        if (r->fatal) model_saga_fatal(m, f, j);
         return true;
     }
     if (j->spec.calls && r->gate == TG_EXTERNAL) return word(m, f, j, r, text);
@@ -607,6 +620,7 @@ static bool about_flow(struct model *m, struct model_flow *f, const struct trace
     case TR_RERUN: return rerun(m, f, text);
     case TR_FORGOTTEN: return forgotten(m, f, e, text);
     case TR_CONTINUED: f->stepped = true; return true;
+    case TR_FLOW_DUE: return model_stage_due(m, f, &e->as.flow_due, text);
     default: PANIC("not a record about a flow");
     }
 }
@@ -648,6 +662,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TR_FORGOTTEN:
     case TR_CONTINUED: *ret_flow = e->as.job.flow; return true;
     case TR_PAUSED: *ret_flow = e->as.pause.flow; return e->as.pause.of_flow;
+    case TR_FLOW_DUE: *ret_flow = e->as.flow_due.flow; return true;
     case TR_ASSIGNED:
     case TR_STARTED:
     case TR_STOPPING:
@@ -747,7 +762,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (f->of_service && !is_of_attempt(e->kind))
         return model_object(text, "flow %llu is of a service", (unsigned long long)id);
     bool needs_job = e->kind != TR_CANCELLED && e->kind != TR_ADDED && e->kind != TR_RERUN && e->kind != TR_FORGOTTEN &&
-                     e->kind != TR_CONTINUED && e->kind != TR_PAUSED;
+                     e->kind != TR_CONTINUED && e->kind != TR_PAUSED && e->kind != TR_FLOW_DUE;
     if (e->kind != TR_PAUSED && e->kind != TR_FORGOTTEN && e->kind != TR_MEMO_KEPT) f->touched_lsn = e->lsn;
     if (ordinal == TRACE_NO_JOB && !needs_job) return about_flow(m, f, e, text);
     struct model_job *j = model_job_find(m, id, ordinal);
@@ -771,7 +786,9 @@ bool model_apply(struct model *m, const struct trace_entry *e, char text[MODEL_T
         return model_object(text, "record %llu: %.280s", (unsigned long long)e->lsn, reason);
     }
     do { /* a job that is replaced may, by its end, let others deploy or unwind its flow */
-        model_saga_go_on(m);
+        do {
+            model_saga_go_on(m);
+        } while (model_stage_go_on(m));
     } while (model_service_deploy(m));
     model_service_go_on(m);
     m->lsn = e->lsn;

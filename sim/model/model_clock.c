@@ -39,6 +39,8 @@ bool model_clock(struct model *m, const struct trace_clock *r, char *text) {
     if (r->by_ms < 0 && r->from_ms != v.now_ms) return model_object(text, "the clock falls and moves something else");
     for (uint32_t i = 0; i < m->flow_count; i++)
         for (uint32_t k = 0; k < m->flows[i].job_count; k++) move_job(&v, &m->flows[i].jobs[k]);
+    for (uint32_t i = 0; i < m->flow_count; i++)
+        if (waits(&v, m->flows[i].began_ms)) m->flows[i].began_ms += v.by_ms;
     for (uint32_t i = 0; i < m->service_count; i++) {
         struct model_service *s = &m->services[i];
         if (waits(&v, s->since_ms)) s->since_ms += v.by_ms;

@@ -6,6 +6,7 @@
 #include "model_job.h"
 #include "model_rules.h"
 #include "model_saga.h"
+#include "model_stage.h"
 #include "panic.h"
 
 static const char *const state_words[TS_COUNT] = {
@@ -15,7 +16,7 @@ static const char *const state_words[TS_COUNT] = {
 static const char *const cause_words[TC_COUNT] = {
     "none",     "exit",        "lost",     "upstream", "no_worker",  "rejected",
     "dispatch", "run_timeout", "deadline", "verdict",  "no_verdict", "request", "saga", "unhealthy", "replaced",
-    "children",
+    "children", "flow_timeout", "outcome",
 };
 static const char *const gate_words[TG_COUNT] = {"condition", "render", "policy",  "approval",
                                                  "external",  "output", "service", "expansion"};
@@ -64,7 +65,9 @@ static struct trace_job_state tell(const struct model_flow *f, const struct mode
         .used = j->used,
         .due_ms = j->waits_for_time ? j->due_least_ms : 0,
         .since_ms = j->since_ms,
-        .parents_open = waits_for_parents(j) ? model_rules_parents_open(f, j) + j->behind : 0,
+        .parents_open = model_stage_holds(f, j) && j->state == TS_WAITING ? 1
+                        : waits_for_parents(j) ? model_rules_parents_open(f, j) + j->behind
+                                               : 0,
         .root = j->root,
         .stop = j->stop,
         .dead_letter = model_job_is_dead_letter(j),
@@ -95,6 +98,10 @@ bool model_flow(const struct model *m, uint64_t flow, struct trace_flow_now *ret
         .job_count = f->job_count,
         .unwinding = f->unwinding,
         .undo_count = model_saga_left(f),
+        .stage = f->stage,
+        .called = f->called,
+        .timed_out = f->timed_out,
+        .late = f->late,
     };
     return true;
 }
@@ -157,6 +164,12 @@ static bool same_flow(const struct model_flow *f, const struct trace_flow_now *n
     if (now->undo_count != model_saga_left(f))
         return model_object(text, "flow %llu has %u things to undo, must have %u", id, now->undo_count,
                             model_saga_left(f));
+    if (now->stage != f->stage || now->called != f->called)
+        return model_object(text, "flow %llu is in stage %d (%d was called), must be in %d (%d)", id, (int)now->stage,
+                            (int)now->called, (int)f->stage, (int)f->called);
+    if (now->timed_out != f->timed_out || now->late != f->late)
+        return model_object(text, "flow %llu: timed out is %d and late %d, must be %d and %d", id, now->timed_out,
+                            now->late, f->timed_out, f->late);
     if (now->more != f->more) return model_object(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
     return true;
 }

@@ -87,6 +87,11 @@ struct model_flow {
     struct model_job *jobs;
     uint32_t job_count;
     enum trace_unwinding unwinding;
+    int64_t timeout_ms, deadline_ms; /* 0 = none */
+    int64_t began_ms;                /* since when the timeout counts */
+    bool has_stages;                 /* it has a timeout, a deadline, or jobs behind the main ones */
+    enum trace_stage stage, called;
+    bool timed_out, late;
     bool undo_failures;    /* every failure starts its compensations … */
     bool has_failure_news; /* … since the last look: a job failed or timed out, or a compensation was entered */
     uint32_t *entered; /* ordinals in the order of their success */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "model_service.h"
+#include "model_stage.h"
 #include "panic.h"
 
 struct model_ended { /* by numbers, since nothing here may hold a pointer across a growing array */
@@ -136,7 +137,7 @@ static bool has_failed(const struct model_job *whole) {
 
 static void end_whole(struct model *m, struct model_flow *f, struct model_job *whole, struct wave *w) {
     enum trace_cause why = whole->called_off;
-    if (why == TC_REQUEST || why == TC_SAGA)
+    if (why == TC_REQUEST || why == TC_SAGA || why == TC_FLOW_TIMEOUT)
         end(m, f, whole, TS_CANCELLED, why, TRACE_NO_JOB, w);
     else if (why == TC_DEADLINE)
         end(m, f, whole, TS_TIMED_OUT, why, TRACE_NO_JOB, w);
@@ -307,7 +308,7 @@ static bool one_satisfied(const struct model_flow *f, const struct model_job *j)
 }
 
 static void unlock(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
-    if (j->state != TS_WAITING || j->past_parents) return;
+    if (j->state != TS_WAITING || j->past_parents || model_stage_holds(f, j)) return;
     if (needs_one(j) ? one_satisfied(f, j) : all_satisfied(f, j)) go_on_to_time(m, f, j, w);
 }
 
@@ -319,6 +320,7 @@ static bool may_still_begin(const struct model_flow *f, const struct model_job *
 /* A job without a past: the first parent that ended badly decides, those of its own flow first. */
 static void judge(struct model *m, struct model_flow *f, struct model_job *j, struct wave *w) {
     enum trace_state bad;
+    if (model_stage_holds(f, j)) return; /* looked at when its stage begins */
     bool goes_on = may_still_begin(f, j);
     for (uint32_t i = 0; i < j->spec.parent_count && !goes_on; i++) {
         uint32_t parent = j->spec.parents[i];
@@ -433,9 +435,24 @@ static void reset(struct model *m, struct model_flow *f, struct model_job *j, st
     judge(m, f, j, w);
 }
 
+void model_rules_begin_stage(struct model *m, struct model_flow *f) {
+    struct wave w = {0};
+    for (uint32_t k = 0; k < f->job_count; k++) {
+        struct model_job *j = &f->jobs[k];
+        bool waits = model_stage_follows(f, j) && j->state == TS_WAITING && !model_stage_holds(f, j);
+        if (!waits) continue;
+        if (j->spec.stage == TH_FINALLY || j->spec.stage == f->called)
+            judge(m, f, j, &w);
+        else
+            end(m, f, j, TS_SKIPPED, TC_OUTCOME, TRACE_NO_JOB, &w);
+    }
+    travel(m, &w);
+}
+
 void model_rules_retry(struct model *m, struct model_flow *f, uint32_t ordinal, bool with_children) {
     struct wave w = {0};
     f->cancelled = false; /* what is tried again is no longer called off */
+    if (!model_stage_follows(f, &f->jobs[ordinal])) model_stage_again(m, f);
     for (uint32_t k = 0; k < f->job_count; k++) {
         struct model_job *j = &f->jobs[k];
         if (k == ordinal && !with_children) {
@@ -451,8 +468,9 @@ void model_rules_retry(struct model *m, struct model_flow *f, uint32_t ordinal, 
 void model_rules_rerun(struct model *m, struct model_flow *f) {
     struct wave w = {0};
     f->cancelled = false;
+    model_stage_again(m, f);
     for (uint32_t k = 0; k < f->job_count; k++) {
-        if (f->jobs[k].state != TS_SUCCEEDED) reset(m, f, &f->jobs[k], &w);
+        if (ended_badly_for(&f->jobs[k])) reset(m, f, &f->jobs[k], &w);
     }
     travel(m, &w);
 }
@@ -482,6 +500,7 @@ void model_rules_cancel_flow(struct model *m, struct model_flow *f, enum trace_c
     struct wave w = {0};
     for (uint32_t k = 0; k < f->job_count; k++) {
         struct model_job *j = &f->jobs[k];
+        if (model_stage_holds(f, j)) continue; /* it has its turn all the same */
         if (j->is_open) {
             call_off(m, f, j, cause, &w);
         } else if (model_job_is_active(j)) {
@@ -521,6 +540,6 @@ enum trace_flow_state model_rules_flow_state(const struct model_flow *f) {
         if (s == TS_FAILED || s == TS_TIMED_OUT || s == TS_DENIED || s == TS_QUARANTINED) failed = true;
         if (s == TS_CANCELLED) cancelled = true;
     }
-    if (f->unwinding != TZ_NONE) failed = true;
+    if (f->unwinding != TZ_NONE || f->timed_out) failed = true;
     return failed ? TF_FAILED : cancelled ? TF_CANCELLED : TF_SUCCEEDED;
 }

@@ -10,6 +10,8 @@ void model_rules_judge_new(struct model *m, struct model_flow *f, uint32_t first
 /* Begins a job anew and what it dragged down, in order of ordinals. `with_children`: of a foreach job, its bad children
  * too. */
 void model_rules_retry(struct model *m, struct model_flow *f, uint32_t ordinal, bool with_children);
+/* The jobs of its stage begin, those of the other outcome are skipped. */
+void model_rules_begin_stage(struct model *m, struct model_flow *f);
 /* Begins everything anew that did not succeed. */
 void model_rules_rerun(struct model *m, struct model_flow *f);
 

@@ -5,6 +5,7 @@
 
 #include "model.h"
 #include "model_rules.h"
+#include "model_stage.h"
 #include "panic.h"
 
 void model_saga_entered(struct model_flow *f, uint32_t ordinal) {
@@ -27,18 +28,21 @@ static bool may_have_something_to_undo(const struct model_flow *f) {
     return false;
 }
 
-void model_saga_fatal(struct model *m, struct model_flow *f) {
+void model_saga_unwind(struct model *m, struct model_flow *f) {
     if (f->unwinding != TZ_NONE || !may_have_something_to_undo(f)) return;
+    model_stage_again(m, f);
     f->unwinding = TZ_STOPPING;
     f->more = false;
     model_rules_cancel_flow(m, f, TC_SAGA);
 }
 
+/* Whatever becomes of jobs behind the main ones, it undoes nothing. */
+void model_saga_fatal(struct model *m, struct model_flow *f, const struct model_job *j) {
+    if (!model_stage_follows(f, j)) model_saga_unwind(m, f);
+}
+
 static bool has_failed(const struct model_flow *f) {
-    for (uint32_t k = 0; k < f->job_count; k++) {
-        if (f->jobs[k].state == TS_FAILED || f->jobs[k].state == TS_TIMED_OUT) return true;
-    }
-    return false;
+    return f->stage == TH_MAIN && (model_stage_main_has(f, TS_FAILED) || model_stage_main_has(f, TS_TIMED_OUT));
 }
 
 /* What is called off in one flow may fail jobs of another, which then looks again. */
@@ -48,7 +52,7 @@ static void look_for_failures(struct model *m) {
         if (!f->has_failure_news) continue;
         f->has_failure_news = false;
         if (!f->undo_failures || f->forgotten || !has_failed(f)) continue;
-        model_saga_fatal(m, f);
+        model_saga_unwind(m, f);
         look_for_failures(m);
         return;
     }
@@ -65,13 +69,6 @@ uint32_t model_saga_left(const struct model_flow *f) {
     uint32_t left = 0;
     for (uint32_t i = 0; i < f->entered_count; i++) left += !is_undone(f, f->entered[i]);
     return left;
-}
-
-static bool all_over(const struct model_flow *f) {
-    for (uint32_t k = 0; k < f->job_count; k++) {
-        if (!trace_is_terminal(f->jobs[k].state)) return false;
-    }
-    return true;
 }
 
 static void make(struct model *m, struct model_flow *f, uint32_t ordinal) {
@@ -103,7 +100,7 @@ void model_saga_go_on(struct model *m) {
     for (uint32_t n = 0; n < m->flow_count; n++) {
         struct model_flow *f = &m->flows[n];
         bool under_way = f->unwinding == TZ_STOPPING || f->unwinding == TZ_COMPENSATING;
-        if (under_way && !f->forgotten && all_over(f)) next(m, f);
+        if (under_way && !f->forgotten && model_stage_main_over(f)) next(m, f);
     }
 }
 

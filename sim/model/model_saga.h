@@ -7,7 +7,8 @@
 /* A run of the job went well. */
 void model_saga_entered(struct model_flow *f, uint32_t ordinal);
 /* A job of the flow failed fatally, and everything that follows from that by the graph has followed. */
-void model_saga_fatal(struct model *m, struct model_flow *f);
+void model_saga_fatal(struct model *m, struct model_flow *f, const struct model_job *j);
+void model_saga_unwind(struct model *m, struct model_flow *f); /* if there is anything to undo, now or soon */
 /* Makes the next compensation a job, in each flow where it is time for it. */
 void model_saga_go_on(struct model *m);
 /* How many were entered and are not yet jobs. */

@@ -58,6 +58,8 @@ enum trace_cause {
     TC_UNHEALTHY,
     TC_REPLACED,
     TC_CHILDREN,
+    TC_FLOW_TIMEOUT,
+    TC_OUTCOME,
     TC_COUNT
 };
 
@@ -79,6 +81,9 @@ enum trace_upstream { TU_FAIL, TU_SKIP, TU_RUN, TU_COUNT };
 
 /* TU_RUN is the older word for TT_ALL_DONE. */
 enum trace_trigger { TT_ALL_SUCCEEDED, TT_NONE_FAILED, TT_ONE_SUCCEEDED, TT_ALL_DONE, TT_COUNT };
+
+/* When a job has its turn, and where a flow is. */
+enum trace_stage { TH_MAIN, TH_SUCCESS, TH_FAILURE, TH_FINALLY, TH_OVER, TH_COUNT };
 
 #define TRACE_RETRY_LOST 1u
 #define TRACE_RETRY_TIMEOUT 2u
@@ -149,6 +154,7 @@ struct trace_job {
     uint32_t backoff_base_ms, backoff_cap_ms, backoff_jitter_ms;
     enum trace_upstream on_upstream;
     enum trace_trigger trigger;
+    enum trace_stage stage;
     bool exclusive;
     bool delay_from_submit;
     int64_t delay_ms;
@@ -212,6 +218,7 @@ enum trace_kind {
     TR_STOPPING,     /* as.attempt: stop */
     TR_ENDED,        /* as.attempt: outcome, exit_code, fatal */
     TR_DUE,          /* as.due */
+    TR_FLOW_DUE,     /* as.flow_due */
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
     TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
@@ -271,6 +278,8 @@ struct trace_jobs {
     int64_t key_expires_ms;
     bool more;
     bool undo_failures; /* every failure starts the compensations */
+    int64_t timeout_ms;  /* of the main jobs; 0 = none */
+    int64_t deadline_ms; /* wall; 0 = none */
     const struct trace_job *jobs; /* ordinals go on where the flow's jobs end */
     uint32_t job_count;
     struct trace_bytes schedule;  /* that made it; len 0 = a client did */
@@ -352,6 +361,11 @@ struct trace_due_of {
     uint64_t flow;
     uint32_t ordinal;
     enum trace_due due;
+};
+
+struct trace_flow_due {
+    uint64_t flow;
+    bool is_deadline; /* it is late; else its main jobs have run for too long */
 };
 
 struct trace_verdict_on {
@@ -626,6 +640,7 @@ struct trace_entry {
         struct trace_worker worker;
         struct trace_attempt attempt;
         struct trace_due_of due;
+        struct trace_flow_due flow_due;
         struct trace_verdict_on verdict;
         struct trace_expanded expanded;
         struct trace_key key;
@@ -721,6 +736,9 @@ struct trace_flow_now {
     uint32_t job_count;
     enum trace_unwinding unwinding;
     uint32_t undo_count; /* compensations that were entered and are not yet jobs */
+    enum trace_stage stage;
+    enum trace_stage called; /* by the end of the main jobs; TH_MAIN = neither, or not yet */
+    bool timed_out, late;
 };
 
 #endif

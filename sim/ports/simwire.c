@@ -163,7 +163,9 @@ static void put_submit(struct arena *a, const struct cmd_submit *c, uint32_t req
                                .key = c->key,
                                .key_ms = c->key_ms,
                                .trace = c->trace,
-                               .compensate_on = (uint8_t)c->compensate_on};
+                               .compensate_on = (uint8_t)c->compensate_on,
+                               .timeout_ms = c->timeout_ms,
+                               .late_after_ms = c->late_after_ms};
     jobs_of(a, &c->jobs, &flow->part);
     struct wire_submit m = {{flow, 1}};
     wire_put(out, WIRE_SUBMIT, 0, request, &m);

@@ -110,6 +110,12 @@ static void draw_triggers(struct sim_plan *p) {
     p->triggers = maybe(&r, 40, 10, 80);
 }
 
+static void draw_stages(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0xf17a1eu);
+    p->stages = maybe(&r, 40, 10, 80);
+}
+
 /* The others: three of four seeds stay what they were before anybody meant harm. */
 static void draw_hostile(struct sim_plan *p) {
     struct rng r;
@@ -145,6 +151,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     p->foreach = maybe(&r, 60, 5, 60);
     draw_schedules(p);
     draw_triggers(p);
+    draw_stages(p);
     draw_memos(p);
     draw_hostile(p);
     draw_journal(p);

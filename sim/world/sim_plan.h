@@ -52,6 +52,7 @@
     X(store, "percent of client actions that are about the store")           \
     X(keys, "percent of option sets that name keys or rates")                \
     X(triggers, "percent of option sets with a trigger of their own")        \
+    X(stages, "percent of submits with jobs behind the main ones")           \
     X(services, "percent of submits that deploy a service")                  \
     X(foreach, "percent of option sets that are of foreach jobs")            \
     X(policy_ms, "between changes of the policy")                            \

@@ -560,6 +560,55 @@ static void draw_compensate_on(struct world *w, const struct rng *r, struct cmd_
     if (rng_chance(&own, PERCENT(w->plan.triggers)) && rng_below(&own, 2)) c->compensate_on = COMPENSATE_FAILURE;
 }
 
+/* Jobs behind the main ones, mostly plain: they are promised to run. From a stream of its own. */
+static uint32_t draw_stages(struct world *w, const struct rng *from, struct msg *m, uint32_t count) {
+    struct rng copy = *from;
+    struct rng r = rng_fork(&copy, 0xf17a1e);
+    struct cmd_submit *s = &m->cmd.as.submit;
+    struct cmd_jobs *jobs = &s->jobs;
+    if (!rng_chance(&r, PERCENT(w->plan.stages))) return 0;
+    if (rng_below(&r, 4) == 0) s->timeout_ms = rng_range(&r, 50, 6000);
+    if (rng_below(&r, 4) == 0) s->late_after_ms = rng_range(&r, 50, 6000);
+    uint32_t more = rng_below(&r, 6);
+    if (more > w->jobs_left - count) more = w->jobs_left - count;
+    struct options *sets = ARENA_ARRAY(&m->arena, struct options, jobs->profile_count + JOB_STAGE_COUNT);
+    struct job_spec *specs = ARENA_ARRAY(&m->arena, struct job_spec, jobs->job_count + more);
+    memcpy(sets, jobs->profiles, jobs->profile_count * sizeof *sets);
+    memcpy(specs, jobs->jobs, jobs->job_count * sizeof *specs);
+    for (uint32_t i = FLOW_STAGE_SUCCESS; i < JOB_STAGE_COUNT; i++) {
+        struct options *o = &sets[jobs->profile_count + i - 1];
+        options_default(o);
+        o->stage = (uint8_t)i;
+        o->retries = rng_below(&r, 4);
+        o->demand.pool = workload_pools[0];
+        o->backoff_jitter_ms = (uint32_t)rng_range(&r, 0, 100);
+        o->exclusive = rng_below(&r, 4) == 0;
+        if (rng_below(&r, 6) == 0) o->kind = JOB_BARRIER;
+        if (rng_below(&r, 6) == 0) o->run_timeout_ms = rng_range(&r, 20, 2000);
+        if (rng_below(&r, 8) == 0) o->gates = GATE_BIT(rng_below(&r, 2) ? GATE_POLICY : GATE_OUTPUT);
+        draw_trigger(w, &r, o);
+    }
+    uint32_t last[JOB_STAGE_COUNT] = {0}; /* 1 + the newest of the stage */
+    for (uint32_t i = 0; i < more; i++) {
+        uint32_t stage = 1 + rng_below(&r, JOB_STAGE_COUNT - 1);
+        struct parent_ref *parent = ARENA_NEW(&m->arena, struct parent_ref);
+        bool needs = last[stage] > 0 && rng_below(&r, 2);
+        if (needs) parent->name = text(&m->arena, "h%u", last[stage] - 1);
+        specs[jobs->job_count + i] = (struct job_spec){.name = text(&m->arena, "h%u", i),
+                                                       .profile = jobs->profile_count + stage - 1,
+                                                       .parents = parent,
+                                                       .parent_count = needs,
+                                                       .body = draw_body(&r, &m->arena),
+                                                       .body_hash = workload_hash(&m->arena, rng_u64(&r))};
+        last[stage] = i + 1;
+    }
+    jobs->profiles = sets;
+    jobs->profile_count += JOB_STAGE_COUNT - 1;
+    jobs->jobs = specs;
+    jobs->job_count += more;
+    return more;
+}
+
 uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     uint32_t most = (uint32_t)w->plan.flow_jobs;
     if (most > w->jobs_left) most = w->jobs_left;
@@ -570,6 +619,7 @@ uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     draw_jobs(w, r, &m->arena, workload_tenant(m->cmd.tenant), &m->cmd.as.submit.jobs, count, 0);
     if (w->plan.services) draw_service(w, &before, &m->arena, &m->cmd.as.submit.jobs);
     draw_compensate_on(w, &before, &m->cmd.as.submit);
+    if (w->plan.stages) count += draw_stages(w, &before, m, count);
     m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;
     return count;
 }

@@ -38,6 +38,11 @@
     X(compensation_lost, "a job that succeeds while its flow unwinds is not entered")           \
     X(failure_not_compensated, "a flow that compensates every failure waits for a fatal one")   \
     X(late_success_kept, "what succeeds beside a failed job is not undone with the rest")       \
+    X(finally_missed, "the finally jobs of a flow that is cancelled do not run")                \
+    X(finally_before_undo, "finally begins before everything is undone")                        \
+    X(finally_once, "a flow that starts again does not run its finally jobs again")             \
+    X(both_outcomes, "on_failure runs though the main jobs succeeded")                          \
+    X(flow_timer_forgotten, "the timeout of a flow is forgotten by a restart")                  \
     X(limit_off_by_one, "a concurrency key lets one attempt more pass than it is wide")         \
     X(key_not_returned, "the end of an attempt does not give its concurrency keys back")        \
     X(rate_refilled_twice, "a rate gets twice the tokens that the time since brought")          \

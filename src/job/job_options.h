@@ -29,6 +29,19 @@ extern const char *const trigger_words[TRIGGER_COUNT];
 enum compensate_on { COMPENSATE_FATAL, COMPENSATE_FAILURE, COMPENSATE_COUNT };
 extern const char *const compensate_on_words[COMPENSATE_COUNT];
 
+/* When a job of a flow has its turn: with the main jobs, or after their end. A flow itself is in one of them, and at
+ * last over. Their order is format. */
+enum flow_stage {
+    FLOW_STAGE_MAIN,
+    FLOW_STAGE_SUCCESS, /* one of these two, by what the main jobs came to */
+    FLOW_STAGE_FAILURE,
+    FLOW_STAGE_FINALLY, /* whatever they came to */
+    FLOW_STAGE_OVER,    /* of a flow alone */
+    FLOW_STAGE_COUNT
+};
+#define JOB_STAGE_COUNT FLOW_STAGE_OVER
+extern const char *const flow_stage_words[FLOW_STAGE_COUNT];
+
 /* Which ends of an attempt are tried again. Bits of `retry_on`; 0 = all of them. */
 #define RETRY_LOST 1u    /* its worker is gone */
 #define RETRY_TIMEOUT 2u /* it ran for too long */
@@ -100,7 +113,8 @@ extern const char *const compensate_on_words[COMPENSATE_COUNT];
     X(token_rights,        U8,      108,  61,  0,     NULL, "bits of what the job's token may do in its tenant: 1 read, 2 submit (and read)") \
     X(free_losses,         U32,     109,  62,  0,     NULL, "attempts up to this number cost no retry when their worker is lost, and the job is ready again at once; 0 = every one does") \
     X(trigger,             TRIGGER, 110,  63,  0,     NULL, "what the jobs that it needs must have come to before it starts; none_failed: skipped ones are fine; all_done: as on_upstream run") \
-    X(retry_on,            U8,      111,  64,  0,     NULL, "bits of the ends that are tried again: 1 lost, 2 timeout, 4 exit; 0 = all; an attempt that never began always is")
+    X(retry_on,            U8,      111,  64,  0,     NULL, "bits of the ends that are tried again: 1 lost, 2 timeout, 4 exit; 0 = all; an attempt that never began always is") \
+    X(stage,               STAGE,   120, 120,  0,     NULL, "main: with the main jobs of its flow; else after their end: on_success, on_failure, finally")
 
 /* All of them, in the order of the journal's tags and of the wire's. */
 #define JOB_OPTION_TABLE(X) \
@@ -120,6 +134,7 @@ extern const char *const compensate_on_words[COMPENSATE_COUNT];
 #define JOB_OPTION_C_U32S     struct tlv_u32s
 #define JOB_OPTION_C_UPSTREAM uint8_t         /* enum on_upstream */
 #define JOB_OPTION_C_TRIGGER  uint8_t         /* enum trigger */
+#define JOB_OPTION_C_STAGE    uint8_t         /* enum flow_stage, below JOB_STAGE_COUNT */
 
 #define JOB_OPTION_FIELD_BOOL(tag, of, name)     TLV_FIELD(tag, TLV_BOOL, of, name)
 #define JOB_OPTION_FIELD_U8(tag, of, name)       TLV_FIELD(tag, TLV_U8, of, name)
@@ -131,6 +146,7 @@ extern const char *const compensate_on_words[COMPENSATE_COUNT];
 #define JOB_OPTION_FIELD_U32S(tag, of, name)     TLV_FIELD(tag, TLV_U32S, of, name, .max = 256)
 #define JOB_OPTION_FIELD_UPSTREAM(tag, of, name) TLV_FIELD(tag, TLV_ENUM, of, name, .max = UPSTREAM_COUNT, .names = on_upstream_words)
 #define JOB_OPTION_FIELD_TRIGGER(tag, of, name)  TLV_FIELD(tag, TLV_ENUM, of, name, .max = TRIGGER_COUNT, .names = trigger_words)
+#define JOB_OPTION_FIELD_STAGE(tag, of, name)    TLV_FIELD(tag, TLV_ENUM, of, name, .max = JOB_STAGE_COUNT, .names = flow_stage_words)
 
 #define JOB_OPTION_OR_BOOL(value, standard)     (value)
 #define JOB_OPTION_OR_U8(value, standard)       (value)
@@ -142,6 +158,7 @@ extern const char *const compensate_on_words[COMPENSATE_COUNT];
 #define JOB_OPTION_OR_U32S(value, standard)     (value)
 #define JOB_OPTION_OR_UPSTREAM(value, standard) (value)
 #define JOB_OPTION_OR_TRIGGER(value, standard)  (value)
+#define JOB_OPTION_OR_STAGE(value, standard)    (value)
 /* clang-format on */
 
 /* The members of a struct that has all options. */

@@ -51,6 +51,10 @@ enum err spec_job_unknown(struct spec *s, uint32_t at, struct slice name) {
     return spec_refuse(s, at, ERR_UNKNOWN_NAME, "there is no job `%.*s` in this flow", SLICE_FMT(name));
 }
 
+static const char *stage_word(uint8_t stage) {
+    return stage == FLOW_STAGE_MAIN ? "jobs" : flow_stage_words[stage];
+}
+
 static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t own, struct edges *ret) {
     struct tlv_list names = {0};
     if (job->needs == NULL) return ERR_OK;
@@ -71,6 +75,10 @@ static enum err read_needs(struct spec *s, const struct spec_job *job, uint32_t 
         }
         if (position == 0) return spec_job_unknown(s, item->at, list[i].name);
         if (position - 1 == own) return spec_refuse(s, item->at, ERR_CYCLE, "a job cannot need itself");
+        if (s->jobs[position - 1].o.stage != job->o.stage)
+            return spec_refuse(s, item->at, ERR_INVALID,
+                               "`%.*s` is of `%s`: leave it out of `needs`, they run one after the other by themselves",
+                               SLICE_FMT(list[i].name), stage_word(s->jobs[position - 1].o.stage));
         for (uint32_t k = 0; k < ret->count; k++)
             if (ret->parents[k] == position - 1)
                 return spec_refuse(s, item->at, ERR_DUPLICATE_NAME, "`%.*s` is needed twice", SLICE_FMT(list[i].name));
@@ -90,6 +98,11 @@ static bool may_keep(const struct spec_job *job, struct slice name) {
     return false;
 }
 
+/* The other is a main job, and over when the job begins. */
+static bool is_behind(const struct spec *s, const struct spec_job *job, uint32_t other) {
+    return job->o.stage != FLOW_STAGE_MAIN && s->jobs[other].o.stage == FLOW_STAGE_MAIN;
+}
+
 static enum err check_inputs(struct spec *s, const struct spec_job *job, const struct edges *edges) {
     const struct wire_take *takes = job->r.inputs.at;
     for (uint32_t i = 0; i < job->r.inputs.count; i++) {
@@ -98,6 +111,10 @@ static enum err check_inputs(struct spec *s, const struct spec_job *job, const s
         if (position == 0 && spec_is_there(s, &edges->foreign, takes[i].job)) continue;
         if (position == 0) return spec_job_unknown(s, job->inputs->at, takes[i].job);
         for (uint32_t k = 0; k < edges->count; k++) needed = needed || edges->parents[k] == position - 1;
+        if (is_behind(s, job, position - 1))
+            return spec_refuse(s, job->inputs->at, ERR_UNSUPPORTED,
+                               "a job of `%s` cannot take files of `jobs`: use an output, `${jobs.%.*s.outputs}`",
+                               stage_word(job->o.stage), SLICE_FMT(takes[i].job));
         if (!needed)
             return spec_refuse(s, job->inputs->at, ERR_INVALID, "it uses a file of `%.*s`: add `%.*s` to `needs`",
                                SLICE_FMT(takes[i].job), SLICE_FMT(takes[i].job));

@@ -175,8 +175,17 @@ static const struct spec_field flow_fields[] = {
     KEY("schedule",    SPEC_NODE,  spec_flow, schedule, "schedule for `reeve schedule add FILE`: a cron pattern, or an object (below)",
         .form = "text or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/schedule\"}]}"),
     KEY("compensate_on", SPEC_UNDO_ON, spec_flow, compensate_on, "what starts the compensations: a `fatal` failure (default), or any `failure`: a job that is failed or timed out after its last attempt"),
+    KEY("timeout",     SPEC_MS64,  spec_flow, timeout_ms, "time that the `jobs` have together, from the submit on; then they are cancelled and the flow fails"),
+    KEY("deadline",    SPEC_NODE,  spec_flow, deadline, "time from which on the flow counts as late (a mark and an event; nothing is stopped); of a scheduled flow a duration, from its slot on",
+        .form = "time or duration", .schema = "{\"type\":\"string\"}"),
     KEY("phases",      SPEC_NAMES, spec_flow, phases, "names of phases in their order"),
     KEY("jobs",        SPEC_NODE,  spec_flow, jobs, "the jobs by name; a text instead of an object is its `run`",
+        .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
+    KEY("on_success", SPEC_NODE, spec_flow, on_success, "jobs that run when all `jobs` are over and the flow has not failed and was not cancelled; written as `jobs`",
+        .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
+    KEY("on_failure", SPEC_NODE, spec_flow, on_failure, "jobs that run when all `jobs` are over, compensations included, and the flow has failed",
+        .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
+    KEY("finally", SPEC_NODE, spec_flow, finally, "jobs that run at the end in any case, after `on_success` or `on_failure`, also when the flow is cancelled",
         .form = "object", .schema = "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},{\"$ref\":\"#/$defs/job\"}]}}"),
 };
 const struct spec_object spec_flow_keys = {"a flow", flow_fields, COUNT(flow_fields)};

@@ -129,10 +129,12 @@ struct spec_flow {
     int64_t key_ms;
     struct slice trace;
     uint8_t compensate_on;
+    int64_t timeout_ms;
     struct tlv_list labels;
     struct slice description;
     struct tlv_list phases; /* of wire_name */
-    const struct json_node *params, *defaults, *jobs, *schedule;
+    const struct json_node *params, *defaults, *jobs, *schedule, *deadline;
+    const struct json_node *on_success, *on_failure, *finally; /* as `jobs` */
 };
 
 struct spec_param {

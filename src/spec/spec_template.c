@@ -301,6 +301,8 @@ static enum err check_job(void *ctx, enum runtext_where where, struct slice name
     if (position == 0) return spec_job_unknown(u->s, at, name);
     for (uint32_t k = 0; k < u->parent_count; k++)
         if (u->parents[k] == position - 1) return ERR_OK;
+    bool is_over = job->o.stage != FLOW_STAGE_MAIN && u->s->jobs[position - 1].o.stage == FLOW_STAGE_MAIN;
+    if (is_over) return ERR_OK;
     return spec_refuse(u->s, at, ERR_INVALID, "it uses outputs of `%.*s`: add that job to `needs`", SLICE_FMT(name));
 }
 

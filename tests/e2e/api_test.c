@@ -506,6 +506,32 @@ static struct webgot ended(const char *flow) {
     return ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
 }
 
+static void a_flow_tells_its_stage_and_its_times(void **state) {
+    (void)state;
+    struct webgot got = ended("{\"timeout\": \"1h\", \"deadline\": \"30m\", "
+                              "\"jobs\": {\"a\": {\"fail\": 2, \"retries\": 0}}, "
+                              "\"on_success\": {\"cheer\": {\"noop\": true}}, "
+                              "\"on_failure\": {\"tell\": {\"noop\": true}}, "
+                              "\"finally\": {\"clean\": {\"noop\": true}}}");
+    assert_has(got.body, "\"state\":\"failed\"");
+    assert_has(got.body, "\"stage\":\"over\",\"called\":\"on_failure\"");
+    assert_has(got.body, "\"timeout_at_ms\":");
+    assert_has(got.body, "\"deadline_ms\":");
+    assert_has_not(got.body, "\"late\":true");
+    const char *id = submit("{\"timeout\": \"200ms\", \"jobs\": {\"ask\": {\"gate\": {}}}, "
+                            "\"finally\": {\"clean\": {\"noop\": true}}}");
+    got = ask("GET", path_of("/api/v1/jobs/@/clean/why", id), NULL, 200);
+    assert_has(got.body, "waiting for the end of the main jobs");
+    wait_for(id);
+    got = ask("GET", path_of("/api/v1/flows/@", id), NULL, 200);
+    assert_has(got.body, "\"timed_out\":true");
+    got = ask("GET", path_of("/api/v1/jobs/@/ask", id), NULL, 200);
+    assert_has(got.body, "\"cause\":\"flow_timeout\"");
+    got = ask("POST", "/api/v1/flows",
+              "{\"jobs\": {\"a\": {\"noop\": true}}, \"finally\": {\"a\": {\"noop\": true}}}", 400);
+    assert_has(got.body, "there are two jobs `a`");
+}
+
 #define BOOKED "\"jobs\": {\"book\": {\"noop\": true, \"compensate\": {\"noop\": true}}, "
 
 static void a_flow_tells_what_it_did_not_undo_and_why(void **state) {
@@ -589,6 +615,7 @@ int main(void) {
         API_TEST(changes_of_the_store_are_told),
         API_TEST(flows_are_listed_by_the_name_of_a_label),
         API_TEST(a_flow_tells_what_it_did_not_undo_and_why),
+        API_TEST(a_flow_tells_its_stage_and_its_times),
         API_TEST(a_log_tells_streams_and_times_of_its_pieces),
         API_TEST(the_counters_of_the_past_are_told),
         API_TEST(a_worker_is_started_by_http),

@@ -224,6 +224,19 @@ static void saga_failure(void **state) {
     assert_string_equal(log_of(id, "confirm"), "confirmed\n");
 }
 
+static void finally_runs_at_the_end(void **state) {
+    (void)state;
+    const char *id = run("finally", "-p tests=fail", NULL, 1);
+    assert_states(id, "cluster succeeded, tests failed, publish skipped, tell succeeded, remove succeeded, "
+                      "report succeeded");
+    assert_string_equal(log_of(id, "tell"), "the flow has failed: tests exited with 1\n");
+    assert_string_equal(log_of(id, "remove"), "removing cluster test-17 (failed)\n");
+    assert_has(shown(id, "publish"), "skipped (outcome)");
+    id = run("finally", "", NULL, 0);
+    assert_states(id, "publish succeeded, tell skipped, remove succeeded");
+    assert_string_equal(log_of(id, "remove"), "removing cluster test-17 (succeeded)\n");
+}
+
 static void triggers(void **state) {
     (void)state;
     const char *id = run("triggers", "", NULL, 1);
@@ -397,6 +410,7 @@ static const struct {
     {"retries", retries},
     {"saga-booking", saga_booking},
     {"saga-failure", saga_failure},
+    {"finally", finally_runs_at_the_end},
     {"sandbox", sandbox},
     {"service", service},
     {"stdin", standard_input},

@@ -4,9 +4,7 @@
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
  * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; versions
- * that a service remembers. The digests they must lead to stand below, and were never computed again since. A container
- * of batches is, little-endian and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time,
- * seed (8 each), length (4), records. To make the folder of new rules:
+ * that a service remembers; stages and times of flows. The
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -88,6 +86,12 @@ static const struct golden versions[] = {
      {{REC_SUBMITTED, REC_SUBMITTED}, {REC_RETRIED, REC_RETRIED}},
      {0x2bb305c26c730281, 0x69302ea26f15056c},
      {0xa923a5e2bfd5f1cc, 0x146cd0a0fe84b4ea}},
+    {"tests/golden/core-v6-finale",
+     23,
+     9,
+     {{REC_FLOW_DUE, REC_FLOW_DUE}, {REC_RERUN, REC_RERUN}},
+     {0x654afb43643a5529, 0x4dafae9ce655027b},
+     {0x36272c754b8b561e, 0x5c7196bd7b682772}},
     {"tests/golden/core-v1-source",
      6,
      3,
@@ -664,10 +668,8 @@ static enum err submit_source(struct fixture *r, const struct flow_source *sourc
 static void source_first_half(struct fixture *r) {
     uint8_t hash[32];
     for (uint8_t i = 0; i < sizeof hash; i++) hash[i] = i;
-    struct flow_source whole = {.hash = slice_of(hash, 32),
-                                .name = SLICE("etl.yaml"),
-                                .bytes = 1234,
-                                .params = SLICE("{\"day\":\"mon\"}")};
+    struct flow_source whole = {
+        .hash = slice_of(hash, 32), .name = SLICE("etl.yaml"), .bytes = 1234, .params = SLICE("{\"day\":\"mon\"}")};
     assert_ok(submit_source(r, &whole));
     whole.again_of = 1;
     assert_ok(submit_source(r, &whole));
@@ -681,6 +683,51 @@ static void source_second_half(struct fixture *r) {
     fixture_tick(r, 1000);
 }
 
+/* ---- stages, timeouts and deadlines of flows ---- */
+
+static void finale_submit(struct fixture *r, const char *const *jobs, uint32_t count) {
+    uint32_t fatal[] = {9};
+    struct options sets[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        sets[i] = fixture_options();
+        sets[i].retries = 0;
+        sets[i].stage = i < 4 ? (uint8_t)i : FLOW_STAGE_MAIN;
+        sets[i].fatal_exits = (struct tlv_u32s){fatal, 1};
+    }
+    assert_ok(fixture_submit_sets(r, sets, 5, jobs, count, false));
+}
+
+static void finale_first_half(struct fixture *r) {
+    const char *jobs[] = {"a~4", "b: a", "cheer@1", "tell@2", "clean@3", "sweep@3: clean"};
+    struct options late = fixture_options();
+    late.stage = FLOW_STAGE_FINALLY;
+    finale_submit(r, jobs, 6);
+    r->timeout_ms = 5000;
+    r->late_after_ms = 2000;
+    finale_submit(r, jobs, 6);
+    assert_ok(fixture_add(r, 2, &late, (const char *[]){"more"}, 1, false));
+    assert_ok(fixture_attach(r, "w", 1, 16));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(fixture_exit(r, "w", ref_of(1, 1), 1, 9)); /* which undoes a */
+    fixture_tick(r, 2000);                               /* flow 2 is late */
+    assert_true(fixture_flow(r, 2).late);
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 6), 1, OUTCOME_OK));
+    assert_int_equal(fixture_flow(r, 1).stage, FLOW_STAGE_FAILURE);
+}
+
+static void finale_second_half(struct fixture *r) {
+    fixture_tick(r, 3000); /* the time of flow 2 is over */
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 0), 1, OUTCOME_STOPPED));
+    fixture_run_all(r, "w", 1);
+    assert_int_equal(fixture_flow(r, 1).state, FLOW_FAILED);
+    assert_ok(fixture_rerun(r, 2));
+    assert_ok(fixture_cancel(r, ref_of(2, UINT32_MAX)));
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 0), 2, OUTCOME_STOPPED));
+    assert_int_equal(fixture_flow(r, 2).stage, FLOW_STAGE_FINALLY);
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 4), 2, OUTCOME_OK));
+    fixture_crash(r);
+}
+
 static const struct script scripts[] = {
     {"core", script_first_half, script_core_end},
     {"store", store_first_half, store_second_half},
@@ -692,6 +739,7 @@ static const struct script scripts[] = {
     {"slot", slot_first_half, slot_second_half},
     {"trigger", trigger_first_half, trigger_second_half},
     {"source", source_first_half, source_second_half},
+    {"finale", finale_first_half, finale_second_half},
 };
 
 /* ---- files ---- */

@@ -167,6 +167,8 @@ enum err fixture_submit_sets(struct fixture *r, const struct options *sets, uint
     struct command cmd = {.kind = CMD_SUBMIT, .tenant = slice_str(r->tenant)};
     cmd.as.submit.jobs = (struct cmd_jobs){sets, set_count, p.specs, count, more};
     cmd.as.submit.compensate_on = r->compensate_on;
+    cmd.as.submit.timeout_ms = r->timeout_ms;
+    cmd.as.submit.late_after_ms = r->late_after_ms;
     enum err e = fixture_command(r, &cmd);
     parsed_free(&p);
     return e;

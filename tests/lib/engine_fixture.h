@@ -26,7 +26,8 @@ struct fixture {
     uint64_t answered; /* token of the last answer */
     uint64_t jobs_assigned;
     const char *tenant;      /* whose submits these are; "acme" */
-    enum compensate_on compensate_on; /* of these submits */
+    enum compensate_on compensate_on; /* of these submits, so the next two */
+    int64_t timeout_ms, late_after_ms;
     const char *principal;   /* who sends the commands; "tester" */
     struct engine *follower; /* restored from an earlier snapshot, fed with the batches since; NULL = none yet */
     uint32_t follower_batches;

@@ -183,6 +183,7 @@ static void versions_in_a_snapshot(void **state) {
     VERSION("a version with a past", o->unwinding = UNWIND_DONE);
     VERSION("a version with a past", o->sweep = SWEEP_RESUME);
     VERSION("a version with a past", o->state = FLOW_FAILED);
+    VERSION("a version with a past", o->has_finale = true);
     VERSION("a version with a past", o->foreign = ((struct tlv_list){&edge, 1}));
 #undef VERSION
 #define RUNNER(word, ...) FORGED(r, OBJ_JOBS, snap_jobs, word, if (o->flow == NEW) __VA_ARGS__)
@@ -205,6 +206,25 @@ static void versions_in_a_snapshot(void **state) {
                       o->jobs = (struct tlv_list){two, 2};
                   }));
 #undef RUNNER
+}
+
+static void stages_in_a_snapshot(void **state) {
+    struct fixture *r = *state;
+    struct options sets[2] = {fixture_options(), fixture_options()};
+    sets[1].stage = FLOW_STAGE_FINALLY;
+    r->timeout_ms = 1000;
+    assert_ok(fixture_submit_sets(r, sets, 2, (const char *[]){"a", "clean@1"}, 2, false));
+    SOUND(r, OBJ_END, snap_end, (void)0);
+#define STAGE(word, ...) FORGED(r, OBJ_FLOW, snap_flow, word, __VA_ARGS__)
+    STAGE("a flow of a time that cannot be", o->timeout_ms = -1);
+    STAGE("a flow of a time that cannot be", o->began_ms = -1);
+    STAGE("a flow of a time that cannot be", o->deadline_ms = INT64_MAX);
+    STAGE("left its main jobs and not ended them", o->stage = FLOW_STAGE_FINALLY, o->more = true);
+    STAGE("left its main jobs and not ended them", o->stage = FLOW_STAGE_OVER, o->unwinding = UNWIND_STOPPING);
+    STAGE("over before its last stage", o->state = FLOW_FAILED);
+    STAGE("a sweep of a flow without stages", o->has_finale = false, o->timeout_ms = o->began_ms = 0,
+          o->sweep = SWEEP_STAGE);
+#undef STAGE
 }
 
 static void deploying_jobs_in_a_snapshot(void **state) {
@@ -561,6 +581,7 @@ int main(void) {
         FIXTURE_TEST(a_share_of_more_than_all),
         FIXTURE_TEST(options_that_are_no_options),
         FIXTURE_TEST(versions_in_a_snapshot),
+        FIXTURE_TEST(stages_in_a_snapshot),
         FIXTURE_TEST(deploying_jobs_in_a_snapshot),
         FIXTURE_TEST(permissions_that_do_not_fit_are_refused),
         FIXTURE_TEST(a_foreach_job_without_options),

@@ -510,6 +510,32 @@ static void a_compensation_is_a_job_of_its_own(void **state) {
     flowlab_fini(&l);
 }
 
+static void stages_and_times_of_a_flow(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "timeout: 2h\n"
+         "deadline: 30m\n"
+         "defaults: {cache: true, retries: 2}\n"
+         "jobs: {a: x, b: {run: y, needs: a}}\n"
+         "on_failure: {tell: 'echo ${flow.state} ${jobs.a.state}'}\n"
+         "finally: {clean: z, sweep: {run: z, needs: clean}}\n",
+         NULL);
+    const struct wire_options *sets = l.flow.part.options.at;
+    assert_int_equal(l.flow.timeout_ms, 7200000);
+    assert_int_equal(l.flow.late_after_ms, 1800000);
+    assert_int_equal(l.flow.deadline_ms, 0);
+    assert_int_equal(sets[flowlab_job(&l, "b")->options].stage, FLOW_STAGE_MAIN);
+    assert_int_equal(sets[flowlab_job(&l, "tell")->options].stage, FLOW_STAGE_FAILURE);
+    assert_int_equal(sets[flowlab_job(&l, "sweep")->options].stage, FLOW_STAGE_FINALLY);
+    assert_int_equal(sets[flowlab_job(&l, "sweep")->options].attempts_max, 3);
+    assert_int_equal(flowlab_job(&l, "clean")->cache_key.len, 0); /* defaults that make no sense there are left out */
+    good(&l, "deadline: 2030-01-01T00:00:00Z\njobs: {a: x}\n", NULL);
+    assert_int_equal(l.flow.deadline_ms, 1893456000000);
+    flowlab_fini(&l);
+}
+
 static void items_and_templates(void **state) {
     (void)state;
     struct flowlab l;
@@ -699,6 +725,21 @@ static const struct {
     {"jobs:\n  a: {run: x, retry_on: [lost, never]}", "expected `lost`, `timeout` or `exit`, found `never`"},
     {"jobs:\n  a: {run: x, retry_on: []}", "use `retries: 0`"},
     {"compensate_on: any\njobs:\n  a: x", "flow.yaml:1:16: expected fatal or failure, found `any`"},
+    {"timeout: soon\njobs:\n  a: x", "flow.yaml:1:10: expected"},
+    {"deadline: soon\njobs:\n  a: x", "flow.yaml:1:11: expected a time like 2026-03-01T08:00:00Z, or a duration like 2h"},
+    {"jobs: {a: x}\nfinally: {}", "flow.yaml:2:10: a flow needs at least one job"},
+    {"finally: {a: x}", "a flow needs its `jobs`"},
+    {"jobs: {a: x}\nfinally: {a: y}", "flow.yaml:2:11: there are two jobs `a`"},
+    {"jobs: {a: x}\nfinally: {b: {run: y, needs: a}}",
+     "`a` is of `jobs`: leave it out of `needs`, they run one after the other by themselves"},
+    {"jobs: {a: {run: x, needs: b}}\non_failure: {b: y}", "`b` is of `on_failure`: leave it out of `needs`"},
+    {"jobs: {a: x}\nfinally: {b: {run: y, foreach: [1]}}", "a job of `finally` cannot have `foreach`"},
+    {"jobs: {a: x}\nfinally: {b: {run: y, cache: true}}", "a job of `finally` cannot have `cache`"},
+    {"jobs: {a: x}\nfinally: {b: {run: y, compensate: z}}", "a job of `finally` cannot have `compensate`"},
+    {"jobs: {a: x}\nfinally: {b: {run: y, deadline: 2h}}", "a job of `finally` cannot have `deadline`"},
+    {"jobs: {a: x}\nfinally: {b: {service: {run: y}}}", "a job of `finally` cannot have `service`"},
+    {"jobs: {a: {run: x, artifacts: [f]}}\nfinally: {b: {run: y, inputs: {f: a/f}}}",
+     "a job of `finally` cannot take files of `jobs`"},
     {"jobs:\n  a: {run: x, token: [read, admin]}", "`read` or `submit`"},
     {"jobs:\n  a: {run: x, fatal_exit_codes: [300]}", "an exit code between 1 and 255"},
     {"jobs:\n  a: {run: x, resources: {memory: lots}}", "expected a size like 64KiB, 512MiB or 2GiB, found `lots`"},
@@ -869,6 +910,7 @@ int main(void) {
         cmocka_unit_test(parameters_are_filled_in),
         cmocka_unit_test(phases_are_kept_apart_by_one_job),
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),
+        cmocka_unit_test(stages_and_times_of_a_flow),
         cmocka_unit_test(items_and_templates),
         cmocka_unit_test(templates_are_filled_in_by_stages),
         cmocka_unit_test(a_slot_decides_parameters),

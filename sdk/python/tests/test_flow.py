@@ -35,6 +35,22 @@ class Flows(lab.Lab):
         self.assertEqual(reeve.Flow.attach(f.id, self.client).name, "etl")
         self.assertIn(f.id, [one["flow"] for one in self.client.flows(labels={"team": "data"})])
 
+    def test_what_runs_at_the_end_of_a_flow(self) -> None:
+        self.plain_worker()
+        f = reeve.Flow("bad", timeout=timedelta(minutes=5), deadline="1h")
+        f.job("work", "exit 3", retries=0)
+        f.job("cheer", "echo well done", stage="on_success")
+        f.job("tell", ["echo", "${flow.failed[0].name} ${flow.failed[0].exit_code}"], stage="on_failure")
+        f.job("clean", ["echo", "${flow.state}"], stage="finally")
+        with self.assertRaises(errors.Invalid):
+            f.job("other", "true", stage="at the end")
+        with self.assertRaises(errors.FlowFailed):
+            f.submit().wait(lab.SECONDS)
+        view = self.client.flow(f.id)
+        self.assertEqual((view["state"], view["called"], view["stage"]), ("failed", "on_failure", "over"))
+        self.assertEqual(lab.states(f.jobs()), {"work": "failed", "cheer": "skipped", "tell": "succeeded", "clean": "succeeded"})
+        self.assertEqual((f.logs("tell"), f.logs("clean")), ("work 3\n", "failed\n"))
+
     def test_a_flow_that_fails_says_which_job_and_why(self) -> None:
         self.plain_worker()
         f = reeve.Flow("bad")

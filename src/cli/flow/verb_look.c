@@ -156,8 +156,9 @@ static void show_flows(struct cli *c, struct out_table *t, const struct wire_lis
         int64_t end = v->finished_ms != 0 ? v->finished_ms : wall_ms(c);
         out_slice(t, OUT_BOLD, v->flow);
         out_slice(t, OUT_PLAIN, v->name);
-        out_slice(t, out_state_colour(v->state),
-                  v->paused ? SLICE("paused") : state_word(cli_flag(c, "dialect"), v->state, (struct slice){0}));
+        struct slice state = state_word(cli_flag(c, "dialect"), v->state, (struct slice){0});
+        if (v->paused) state = SLICE("paused");
+        out_cell(t, out_state_colour(v->state), "%.*s%s", SLICE_FMT(state), v->late ? " (late)" : "");
         out_cell(t, OUT_PLAIN, "%llu/%u", (unsigned long long)good, v->job_count);
         out_cell(t, OUT_PLAIN, "%s", out_age(wall_ms(c), v->created_ms, age));
         out_cell(t, OUT_PLAIN, "%s", out_age(end, v->created_ms, took));
@@ -307,6 +308,7 @@ static void show_line(const struct cli *c, const struct wire_job_view *v) {
     printf("%s", out_paint(c, OUT_BOLD)), out_clean(stdout, v->job);
     printf("%s  %.*s", out_plain(c), SLICE_FMT(job_text_state(v)));
     if (text.len > 0) fputs(" (", stdout), out_clean(stdout, buf_slice(&text)), fputs(")", stdout);
+    if (v->stage.len > 0) printf("  %.*s", SLICE_FMT(v->stage));
     if (v->attempt > 1) printf("  try %u of %u", v->attempt, v->attempts_max);
     if (v->started_ms != 0) printf("  %s", job_text_took(v, wall_ms(c), took));
     printf("\n");
@@ -430,6 +432,8 @@ static void show_origin(struct cli *c, const struct wire_flow_view *v) {
 /* "failed (compensated)": what the flow does beside its state, or has done. */
 static struct slice flow_note(const struct wire_flow_view *v) {
     if (v->paused) return SLICE("paused");
+    bool is_behind = v->stage.len > 0 && !slice_eq(v->stage, SLICE("main")) && !slice_eq(v->stage, SLICE("over"));
+    if (is_behind) return v->stage;
     if (v->cancelling) return SLICE("cancelling");
     if (slice_eq(v->unwinding, SLICE("due"))) return SLICE("about to compensate");
     if (slice_eq(v->unwinding, SLICE("stopping"))) return SLICE("stopping its jobs, then compensating");
@@ -454,6 +458,9 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
     show_origin(c, v);
     line_time(c, "created", v->created_ms);
     line_time(c, "finished", v->finished_ms);
+    line_time(c, v->timed_out ? "timed out" : "timeout", v->timeout_at_ms);
+    line_time(c, v->late ? "late since" : "deadline", v->deadline_ms);
+    line(c, "called", v->called);
     struct buf text;
     buf_init(&text, 4096);
     for (uint32_t i = 0; i < v->states.count; i++) {

@@ -22,26 +22,27 @@
 #include "apply.h"
 
 #include "attempt.h"
+#include "clock_set.h"
 #include "effects.h"
 #include "expand.h"
+#include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "job_transition.h"
 #include "memo.h"
 #include "mutant.h"
-#include "external.h"
 #include "panic.h"
+#include "propagate.h"
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
 #include "rules.h"
 #include "saga.h"
 #include "schedule.h"
-#include "clock_set.h"
 #include "service.h"
 #include "store.h"
 #include "timer.h"
-#include "propagate.h"
 
 void apply_batch(struct state *s, wall_time time, uint64_t seed, uint64_t epoch, uint32_t rules) {
     REQUIRE(time.ms >= s->now.ms);
@@ -115,7 +116,9 @@ static void apply_added(struct state *s, const struct rec_added *r) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(!f->of_service);
     REQUIRE(f->unwinding == UNWIND_NONE);
+    REQUIRE(finale_may_grow(s, f));
     uint32_t first = f->jobs.count;
+    if (r->has_stages) finale_make(s, flow);
     f->more = r->more;
     flow_add_jobs(s, flow, &r->profiles, &r->jobs);
     constrain_new(s, f, first, r->constraints);
@@ -132,9 +135,10 @@ static void apply_cancelled(struct state *s, const struct rec_cancelled *r) {
         return;
     }
     struct flow *f = flow_at(s, flow);
-    REQUIRE(f->unwinding == UNWIND_NONE);
+    REQUIRE(finale_may_cancel(s, f));
     f->cancelling = true;
     f->more = false;
+    finale_cancel(s, flow);
     propagate_sweep(s, flow, SWEEP_CANCEL, 0, r->confirm_ms);
 }
 
@@ -162,6 +166,8 @@ static void apply_retried(struct state *s, const struct rec_job_only *r) {
     uint32_t flow = job_at(s, job)->flow;
     REQUIRE(!flow_at(s, flow)->is_working);
     flow_at(s, flow)->cancelling = false;
+    REQUIRE(finale_may_retry(s, job_at(s, job)));
+    if (!finale_follows(s, job_at(s, job))) finale_again(s, flow);
     if (job_at(s, job)->part == PART_CHILD) {
         expand_retry_child(s, job);
         return;
@@ -181,6 +187,7 @@ static void apply_rerun(struct state *s, const struct rec_flow_only *r) {
     REQUIRE(flow_at(s, flow)->state != FLOW_RUNNING);
     REQUIRE(!flow_at(s, flow)->is_working);
     flow_at(s, flow)->cancelling = false;
+    finale_again(s, flow);
     propagate_sweep(s, flow, SWEEP_RERUN, 0, 0);
 }
 
@@ -346,6 +353,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_STOPPING: apply_stopping(s, &b->as_REC_STOPPING); break;
     case REC_ENDED: attempt_end(s, the_job(s, b->as_REC_ENDED.flow, b->as_REC_ENDED.ordinal), &b->as_REC_ENDED); break;
     case REC_DUE: apply_due(s, &b->as_REC_DUE); break;
+    case REC_FLOW_DUE: finale_flow_due(s, &b->as_REC_FLOW_DUE); break;
     case REC_VERDICT: apply_verdict(s, &b->as_REC_VERDICT); break;
     case REC_KEY_EXPIRED: apply_key_expired(s, &b->as_REC_KEY_EXPIRED); break;
     case REC_POOL: pool_apply(s, b->as_REC_POOL.raw, &b->as_REC_POOL); break;

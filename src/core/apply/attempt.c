@@ -223,7 +223,9 @@ static bool is_fatal_exit(const struct options *o, const struct rec_ended *rec) 
 
 static enum job_cause stop_cause(const struct state *s, struct job *j, bool by_saga) {
     if (by_saga) return CAUSE_SAGA;
-    return j->part == PART_CHILD ? expand_stop_cause(s, j) : CAUSE_REQUEST;
+    if (j->part == PART_CHILD) return expand_stop_cause(s, j);
+    bool is_timeout = finale_timed_out(s, flow_at(s, j->flow)) && !finale_follows(s, j);
+    return is_timeout ? CAUSE_FLOW_TIMEOUT : CAUSE_REQUEST;
 }
 
 /* Those of the last attempt, however it ended: what a failure left is what people look for. */

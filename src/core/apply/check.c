@@ -5,6 +5,7 @@
 #include "class.h"
 #include "expand.h"
 #include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "hash.h"
@@ -156,6 +157,7 @@ static enum err check_submitted(const struct state *s, const struct rec_submitte
     FITS(r->head.tenant.len > 0, "a flow without a tenant");
     FITS(r->key.len == 0 || r->key_hash.len == 32, "a key without a hash");
     FITS(r->source.again_of < r->flow, "a flow that runs again what came after it");
+    FITS(time_fits(r->timeout_ms) && time_fits(r->deadline_ms), "a time that cannot be");
     struct arena scratch;
     arena_init(&scratch, 512, 1u << 20);
     bool taken = key_find(s, tenant_find(s, r->head.tenant), r->key, &scratch) != 0;
@@ -171,6 +173,7 @@ static enum err check_added(const struct state *s, const struct rec_added *r, st
     FITS(flow != 0, "jobs for a flow that is not there");
     FITS(!flow_at(s, flow)->of_service, "jobs for a service");
     FITS(flow_at(s, flow)->unwinding == UNWIND_NONE, "jobs for a flow that unwinds");
+    FITS(finale_may_grow(s, flow_at(s, flow)), "jobs for a flow whose main jobs are over");
     enum err e = check_names(s, flow_at(s, flow), &r->jobs, why);
     if (e == ERR_OK) e = check_options(s, flow_at(s, flow)->tenant, &r->profiles, why);
     return e != ERR_OK ? e : check_jobs(s, flow_at(s, flow)->jobs.count, &r->profiles, &r->jobs, why);
@@ -185,6 +188,7 @@ static enum err check_job_only(const struct state *s, const struct record *r, st
     FITS(job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED, "a job that is not dead");
     FITS(!flow_is_settling(flow_at(s, j->flow)), "a flow that has not settled");
     FITS(r->kind != REC_RETRIED || !saga_calls_off(s, j), "a job of a flow that unwinds");
+    FITS(r->kind != REC_RETRIED || finale_may_retry(s, j), "a job whose turn is over");
     if (r->kind == REC_RETRIED && j->part == PART_CHILD) {
         const struct job *whole = expand_whole(s, j);
         FITS(!job_state_is_terminal(whole->state) || whole->cause == CAUSE_CHILDREN, "a child of a job that is over");
@@ -203,6 +207,7 @@ static enum err check_flow_only(const struct state *s, const struct record *r, s
     } else {
         FITS(f->state != FLOW_RUNNING && !f->is_working, "a flow that has not ended");
         FITS(r->kind != REC_RERUN || f->unwinding == UNWIND_NONE, "a flow that was unwound");
+        FITS(r->kind != REC_RERUN || f->finale == 0 || flow_stage(s, f) == FLOW_STAGE_OVER, "a flow that is not over");
     }
     return ERR_OK;
 }
@@ -254,6 +259,21 @@ static enum err check_due(const struct state *s, const struct rec_due *r, struct
     return ERR_OK;
 }
 
+static enum err check_flow_due(const struct state *s, const struct rec_flow_due *r, struct why *why) {
+    uint32_t flow = flow_find(s, (flow_id){r->flow});
+    FITS(flow != 0, "a flow that is not there");
+    const struct flow *f = flow_at(s, flow);
+    FITS(f->finale != 0 && f->state == FLOW_RUNNING && !f->of_service, "a flow that waits for no time");
+    FITS(!f->is_working, "a flow that has not settled");
+    if (r->due == FLOW_DUE_TIMEOUT) {
+        FITS(finale_may_time_out(s, f), "a flow that cannot run out of time");
+    } else {
+        const struct finale *x = finale_at(s, f->finale);
+        FITS(x->deadline.ms > 0 && !x->late, "a flow that cannot be late");
+    }
+    return ERR_OK;
+}
+
 static enum err check_verdict(const struct state *s, const struct rec_verdict *r, struct why *why) {
     if (r->question == 0 && r->gate == GATE_EXTERNAL) {
         uint32_t job = job_find(s, (struct job_ref){{r->flow}, r->ordinal});
@@ -269,6 +289,7 @@ static enum err check_verdict(const struct state *s, const struct rec_verdict *r
         FITS(job_at(s, job)->state == JOB_SUCCEEDED, "a job that has not succeeded");
         FITS(!(job_at(s, job)->flags & JOBF_UNTOLD), "a job whose end is not through");
         FITS(r->verdict == VERDICT_QUARANTINE, "a late verdict that is no quarantine");
+        FITS(!r->fatal || finale_may_unwind(s, job_at(s, job)), "an unwinding behind the main jobs");
         return ERR_OK;
     }
     uint32_t question = map_get(&s->question_by_id, r->question);
@@ -315,7 +336,7 @@ static enum err check_paused(const struct state *s, const struct rec_paused *r, 
 static enum err check_cancelled(const struct state *s, const struct rec_cancelled *r, struct why *why) {
     uint32_t flow = flow_find(s, (flow_id){r->flow});
     FITS(flow != 0, "a flow that is not there");
-    FITS(!r->whole || flow_at(s, flow)->unwinding == UNWIND_NONE, "a flow that unwinds");
+    FITS(!r->whole || finale_may_cancel(s, flow_at(s, flow)), "a flow that unwinds");
     FITS(!flow_at(s, flow)->of_service, "a service");
     FITS(r->whole || job_find(s, (struct job_ref){{r->flow}, r->ordinal}) != 0, "a job that is not there");
     return ERR_OK;
@@ -471,6 +492,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
         return check_active(s, b->as_REC_STOPPING.flow, b->as_REC_STOPPING.ordinal, b->as_REC_STOPPING.attempt, why);
     case REC_ENDED: return check_ended(s, &b->as_REC_ENDED, why);
     case REC_DUE: return check_due(s, &b->as_REC_DUE, why);
+    case REC_FLOW_DUE: return check_flow_due(s, &b->as_REC_FLOW_DUE, why);
     case REC_VERDICT: return check_verdict(s, &b->as_REC_VERDICT, why);
     case REC_KEY_EXPIRED: return check_key_expired(s, &b->as_REC_KEY_EXPIRED, why);
     case REC_POOL: FITS(b->as_REC_POOL.name.len > 0, "a pool without a name"); return ERR_OK;

@@ -4,6 +4,7 @@
 #include "clock_set.h"
 
 #include "external.h"
+#include "finale.h"
 #include "job.h"
 #include "panic.h"
 #include "question.h"
@@ -33,6 +34,7 @@ static void move_flows(struct state *s, const struct move *m) {
         move_told(m, &f->created);
         move_told(m, &f->finished);
         move_told(m, &f->settled);
+        if (f->finale) (void)move_wait(m, &finale_at(s, f->finale)->began); /* a deadline is a moment that was named */
     }
 }
 
@@ -46,7 +48,7 @@ static void move_jobs(struct state *s, const struct move *m) {
         }
         (void)move_wait(m, &j->since);
         int64_t least_ms = job_options(s, j)->not_before_ms; /* somebody named that moment, by another clock */
-        if (j->state != JOB_WAITING) /* its time had come, and does not come a second time */
+        if (j->state != JOB_WAITING)                         /* its time had come, and does not come a second time */
             j->due.ms = j->due.ms < m->now_ms ? j->due.ms : m->now_ms;
         else if ((j->flags & JOBF_TIMED) && move_wait(m, &j->due) && j->due.ms < least_ms)
             j->due.ms = least_ms;
@@ -89,6 +91,8 @@ static void move_others(struct state *s, const struct move *m) {
 static void set_timers(struct state *s) {
     for (uint32_t i = 1; i <= s->jobs.high; i++)
         if (job_at(s, i)->flow != 0) job_set_timer(s, i);
+    for (uint32_t i = 1; i <= s->finales.high; i++)
+        if (finale_at(s, i)->flow != 0) finale_set_timer(s, flow_at(s, finale_at(s, i)->flow));
     for (uint32_t i = 1; i <= s->questions.high; i++)
         if (question_at(s, i)->id != 0) timer_set(s, TIMER_QUESTION, i, question_due(s, question_at(s, i)));
     for (uint32_t i = 1; i <= s->quotas.high; i++)

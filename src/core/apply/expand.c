@@ -291,6 +291,8 @@ static void pass_child(struct state *s, struct expansion *x, uint32_t child) {
         if (j->state == JOB_READY && (j->flags & JOBF_PARKED)) ready_unpark(s, child);
         return;
     case SWEEP_FORGET:
+    case SWEEP_TIMEOUT:
+    case SWEEP_STAGE:
     case SWEEP_NONE:
     case SWEEP_COUNT: break;
     }
@@ -313,7 +315,7 @@ static void finish(struct state *s, struct expansion *x) {
     uint32_t job = x->job;
     REQUIRE(x->is_open);
     bool failed = x->cause == CAUSE_CHILDREN || x->bad > expand_allowed(options_of(s, x), x->count);
-    if (x->cause == CAUSE_REQUEST || x->cause == CAUSE_SAGA)
+    if (x->cause == CAUSE_REQUEST || x->cause == CAUSE_SAGA || x->cause == CAUSE_FLOW_TIMEOUT)
         job_finish(s, job, JOB_CANCELLED, x->cause);
     else if (x->cause == CAUSE_DEADLINE)
         job_finish(s, job, JOB_TIMED_OUT, CAUSE_DEADLINE);

@@ -3,6 +3,7 @@
 
 #include "class.h"
 #include "expand.h"
+#include "finale.h"
 #include "flow_lists.h"
 #include "job_transition.h"
 #include "memo.h"
@@ -101,6 +102,12 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
     tally_add(s, flow_at(s, index), TALLY_FLOWS, 1);
     flow_at(s, index)->more = rec->more;
     flow_at(s, index)->compensate_on = rec->compensate_on;
+    if (rec->timeout_ms || rec->deadline_ms || rec->has_stages) {
+        finale_make(s, index);
+        struct finale *x = finale_at(s, flow_at(s, index)->finale);
+        x->timeout_ms = rec->timeout_ms;
+        x->deadline.ms = rec->deadline_ms;
+    }
     return index;
 }
 

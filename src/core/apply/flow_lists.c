@@ -4,6 +4,7 @@
 #include "attempt_notes.h"
 #include "class.h"
 #include "expand.h"
+#include "finale.h"
 #include "flow.h"
 #include "job_transition.h"
 #include "memo.h"
@@ -216,6 +217,7 @@ void flow_free(struct state *s, uint32_t flow) {
     REQUIRE(tenant_at(s, f->tenant)->flows > 0);
     map_del(&s->leaving_by_id, f->id);
     tenant_at(s, f->tenant)->flows--;
+    finale_free(s, f);
     f->id = 0;
     if (flow_bytes(f) > RELEASE_BYTES) {
         u32vec_push(&s->buried, flow);

@@ -38,6 +38,7 @@
 #include "class.h"
 #include "effects.h"
 #include "expand.h"
+#include "finale.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "memo.h"
@@ -114,7 +115,10 @@ void dead_unlink(struct state *s, uint32_t index) {
 
 static void enter(struct state *s, uint32_t index, const struct job *j) {
     struct flow *f = flow_at(s, j->flow);
-    if (j->part != PART_CHILD) f->by_state[j->state]++;
+    if (j->part != PART_CHILD) {
+        f->by_state[j->state]++;
+        if (f->finale) finale_count(s, f, j, 1);
+    }
     if (has_undo_under_way(s, j)) flow_graph_own(f)->undo_active++;
     s->by_state[j->state]++;
     if (j->state == JOB_READY) {
@@ -149,6 +153,7 @@ static void leave(struct state *s, uint32_t index, const struct job *j) {
     REQUIRE(s->by_state[j->state] > 0);
     if (j->part != PART_CHILD) {
         REQUIRE(f->by_state[j->state] > 0);
+        if (f->finale) finale_count(s, f, j, -1);
         f->by_state[j->state]--;
     }
     if (has_undo_under_way(s, j)) {
@@ -407,7 +412,7 @@ static void one_parent_ended(struct state *s, uint32_t index, enum job_state par
         if (parents_of(s, j).succeeded == 0) drag_down(s, index, upstream_end(job_options(s, j), parent), root);
         return;
     }
-    if (j->state != JOB_WAITING || j->parents_open == 0) return;
+    if (j->state != JOB_WAITING || j->parents_open == 0 || finale_holds(s, j)) return;
     if (parent != JOB_SUCCEEDED && --j->parents_open > 0) return;
     job_judge(s, index);
 }
@@ -427,7 +432,7 @@ void job_parent_ended(struct state *s, uint32_t index, enum job_state parent, bo
         return;
     }
     /* a job that is past its parents stays so, whatever a retried one does */
-    if (late || j->state != JOB_WAITING || j->parents_open == 0) return;
+    if (late || j->state != JOB_WAITING || j->parents_open == 0 || finale_holds(s, j)) return;
     if (MUTANT(double_unlock)) j->parents_open = 1;
     if (--j->parents_open == 0) job_advance(s, index);
 }
@@ -441,6 +446,10 @@ void job_judge(struct state *s, uint32_t index) {
 void job_judge_as(struct state *s, uint32_t index, const struct rec_job *rec) {
     struct job *j = job_at(s, index);
     REQUIRE(j->state == JOB_WAITING);
+    if (finale_holds(s, j)) { /* its parents are looked at when its stage begins */
+        j->parents_open = 1;
+        return;
+    }
     struct parents p = look_at_parents(s, j, rec);
     bool needs_one = options_trigger(job_options(s, j)) == TRIGGER_ONE_SUCCEEDED;
     if (p.end != JOB_WAITING && (!needs_one || p.open + p.succeeded == 0)) {
@@ -469,7 +478,10 @@ bool job_comes_back(struct state *s, uint32_t index, uint32_t retried) {
 
 void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
     struct job *j = job_at(s, index);
-    enum job_cause cause = flow_at(s, j->flow)->sweep == SWEEP_UNWIND ? CAUSE_SAGA : CAUSE_REQUEST;
+    uint8_t sweep = flow_at(s, j->flow)->sweep;
+    enum job_cause cause = sweep == SWEEP_UNWIND    ? CAUSE_SAGA
+                           : sweep == SWEEP_TIMEOUT ? CAUSE_FLOW_TIMEOUT
+                                                    : CAUSE_REQUEST;
     if (j->part == PART_WHOLE || j->part == PART_ENDING) {
         expand_call_off(s, index, cause, confirm_ms);
         return;
@@ -498,7 +510,7 @@ void job_cancel(struct state *s, uint32_t index, uint32_t confirm_ms) {
 void job_reset(struct state *s, uint32_t index) {
     struct job *j = job_at(s, index);
     REQUIRE(job_state_is_terminal(j->state));
-    REQUIRE(j->state != JOB_SUCCEEDED);
+    REQUIRE(j->state != JOB_SUCCEEDED || finale_follows(s, j));
     REQUIRE(!(j->flags & JOBF_UNTOLD));
     REQUIRE(j->link == 0);
     REQUIRE(j->part == PART_NONE || j->part == PART_CHILD); /* a foreach job that is over waits for no children */

@@ -23,9 +23,9 @@
  * A sweep is the other kind of cursor: one pass over all jobs of a flow by ordinal (`sweep`, `sweep_next`), for cancel,
  * rerun, retry, resume, unwinding and forgetting.
  *
- * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations and the end of the
- * flow; then the flows that a failure unwinds, when no cascade of the record is left in any flow; last the deployments,
- * when nothing unwinds. What an unwinding or a deployment leads to comes in the same order.
+ * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations, what follows the
+ * main jobs and the end of the flow; then the flows that a failure unwinds, when no cascade of the record is left in any
+ * flow; last the deployments, when nothing unwinds. What an unwinding or a deployment leads to comes in the same order.
  *
  * Guarantees: a child hears of the end of each parent exactly once; a record takes at most STEP_JOBS_MAX steps; live
  * and replay visit in the same order, because the order follows from facts alone.
@@ -38,9 +38,11 @@
 #include "class.h"
 #include "effects.h"
 #include "expand.h"
+#include "finale.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "job_transition.h"
+#include "mutant.h"
 #include "panic.h"
 #include "rules.h"
 #include "saga.h"
@@ -66,9 +68,9 @@ void propagate_touch(struct state *s, uint32_t flow) {
     s->fresh_tail = flow;
 }
 
-/* A flow that is cancelled or unwinds reaches its own jobs by the sweep. */
-static bool is_swept(const struct flow *f) {
-    return f->cancelling || f->unwinding >= UNWIND_STOPPING;
+/* A flow that is cancelled or unwinds reaches its own jobs by the sweep, but for those behind the main ones. */
+static bool is_swept(const struct state *s, const struct flow *f, const struct job *j) {
+    return (f->cancelling || f->unwinding >= UNWIND_STOPPING) && !finale_follows(s, j);
 }
 
 /* What was told makes room at the front before the list grows: a copy of millions would hold everyone up. */
@@ -83,7 +85,7 @@ void propagate_push(struct state *s, struct job *j) {
     struct flow *f = flow_at(s, j->flow);
     REQUIRE(job_state_is_terminal(j->state));
     REQUIRE(j->part != PART_CHILD); /* it has no edges: expand_child_ended hears of its end */
-    bool tell = (j->last_child != 0 && !is_swept(f) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
+    bool tell = (j->last_child != 0 && !is_swept(s, f, j) && j->cause != CAUSE_SAGA) || (j->flags & JOBF_FOREIGN);
     if (tell) {
         j->flags |= JOBF_UNTOLD;
         struct flow_graph *web = flow_graph_own(f);
@@ -157,7 +159,7 @@ static void tell_next(struct state *s, uint32_t flow) {
     REQUIRE(web->work_head < web->work.count);
     struct job *parent = job_at(s, f->jobs.at[web->work.at[web->work_head]]);
     REQUIRE(parent->flags & JOBF_UNTOLD);
-    if (parent->last_child == 0 || is_swept(f)) {
+    if (parent->last_child == 0 || is_swept(s, f, parent)) {
         finish_telling(s, flow, parent);
         return;
     }
@@ -178,8 +180,14 @@ static void tell_next(struct state *s, uint32_t flow) {
 static void sweep_job(struct state *s, struct flow *f, uint32_t index) {
     struct job *j = job_at(s, index);
     bool ended_badly = job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED;
+    if (finale_holds(s, j)) {
+        finale_keep(s, index);
+        return;
+    }
     switch ((enum sweep)f->sweep) {
+    case SWEEP_STAGE: finale_begin(s, index); break;
     case SWEEP_CANCEL:
+    case SWEEP_TIMEOUT:
     case SWEEP_UNWIND: job_cancel(s, index, f->sweep_confirm_ms); break;
     case SWEEP_RETRY:
         /* a job that still waits for its parents waits anew for those that start again */
@@ -212,6 +220,7 @@ static void sweep_next(struct state *s, uint32_t flow) {
     }
     if (f->sweep_next < f->jobs.count) sweep_job(s, f, f->jobs.at[f->sweep_next++]);
     if (f->sweep_next < f->jobs.count) return;
+    if (f->finale) finale_at(s, f->finale)->is_again = false;
     f->sweep = SWEEP_NONE;
     f->sweep_next = 0;
     f->sweep_root = 0;
@@ -220,8 +229,8 @@ static void sweep_next(struct state *s, uint32_t flow) {
 
 /* ---- the end of a flow ---- */
 
-static enum flow_state end_state(const struct flow *f) {
-    if (f->unwinding != UNWIND_NONE) return FLOW_FAILED;
+static enum flow_state end_state(const struct state *s, const struct flow *f) {
+    if (f->unwinding != UNWIND_NONE || finale_timed_out(s, f)) return FLOW_FAILED;
     if (f->by_state[JOB_FAILED] || f->by_state[JOB_TIMED_OUT] || f->by_state[JOB_DENIED] ||
         f->by_state[JOB_QUARANTINED])
         return FLOW_FAILED;
@@ -240,7 +249,7 @@ static void count_end(struct state *s, const struct flow *f) {
 static void check_end(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     REQUIRE(!flow_is_leaving(f));
-    enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(f);
+    enum flow_state state = f->more || flow_open_jobs(f) ? FLOW_RUNNING : end_state(s, f);
     /* a version of a service leaves when the service says so */
     bool may_leave = state != FLOW_RUNNING && !f->of_service;
     if (may_leave) ended_enter(s, flow); /* also when it is over as before: the history has to hear of it */
@@ -308,8 +317,11 @@ static void settled(struct state *s, uint32_t flow) {
         return;
     }
     f->is_working = false;
+    if (MUTANT(finally_before_undo)) finale_next(s, flow);
     saga_next(s, flow);
+    finale_next(s, flow);
     check_end(s, flow);
+    finale_set_timer(s, f);
     if (f->of_service) service_settled(s, flow); /* which may forget it */
 }
 

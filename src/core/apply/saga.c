@@ -29,6 +29,7 @@
 #include "class.h"
 #include "effects.h"
 #include "expand.h"
+#include "finale.h"
 #include "flow.h"
 #include "job_transition.h"
 #include "mutant.h"
@@ -96,10 +97,13 @@ void saga_enter(struct state *s, struct job *j) {
 
 static void unwind(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
+    enum flow_stage stage = flow_stage(s, f);
     if (f->unwinding != UNWIND_NONE) return;
+    if (stage != FLOW_STAGE_MAIN && stage != FLOW_STAGE_OVER) return; /* nobody may ask for it now */
     if (f->graph->entered.count == 0 && f->graph->undo_active == 0)
         return; /* nothing to undo, now or when the open attempts end */
     f->unwinding = UNWIND_DUE;
+    finale_again(s, flow);
     tally_add(s, f, TALLY_SAGAS, 1);
     f->more = false;
     propagate_touch(s, flow);
@@ -108,13 +112,18 @@ static void unwind(struct state *s, uint32_t flow) {
 void saga_fail(struct state *s, uint32_t job) {
     const struct job *j = job_at(s, job);
     REQUIRE(job_state_is_terminal(j->state));
-    if (job_is_dead_letter(j->state, j->cause)) unwind(s, j->flow);
+    if (job_is_dead_letter(j->state, j->cause) && !finale_follows(s, j)) unwind(s, j->flow);
 }
 
 void saga_failed(struct state *s, uint32_t flow) {
     const struct flow *f = flow_at(s, flow);
     if (f->compensate_on != COMPENSATE_FAILURE || MUTANT(failure_not_compensated)) return;
-    if (f->by_state[JOB_FAILED] > 0 || f->by_state[JOB_TIMED_OUT] > 0) unwind(s, flow);
+    if (flow_stage(s, f) != FLOW_STAGE_MAIN) return;
+    if (finale_main(s, f, JOB_FAILED) > 0 || finale_main(s, f, JOB_TIMED_OUT) > 0) unwind(s, flow);
+}
+
+void saga_timed_out(struct state *s, uint32_t flow) {
+    if (flow_at(s, flow)->compensate_on == COMPENSATE_FAILURE) unwind(s, flow);
 }
 
 void saga_stop(struct state *s, uint32_t flow) {
@@ -170,7 +179,7 @@ static uint32_t take_entered(const struct state *s, struct flow *f) {
 void saga_next(struct state *s, uint32_t flow) {
     struct flow *f = flow_at(s, flow);
     if (f->unwinding != UNWIND_STOPPING && f->unwinding != UNWIND_COMPENSATING) return;
-    if (flow_open_jobs(f)) return;
+    if (finale_main_open(s, f)) return;
     if (f->graph->entered.count == 0) {
         f->unwinding = UNWIND_DONE;
         tally_add(s, f, TALLY_SAGAS_DONE, 1);

@@ -8,6 +8,7 @@
 #ifndef REEVE_SAGA_H
 #define REEVE_SAGA_H
 
+#include "finale.h"
 #include "state.h"
 
 #define UNDO_SUFFIX "~undo"
@@ -27,6 +28,9 @@ void saga_fail(struct state *s, uint32_t job);
  * every failure unwinds as soon as it has both. */
 void saga_failed(struct state *s, uint32_t flow);
 
+/* The time of the flow is over: a failure, for a flow that compensates every one. */
+void saga_timed_out(struct state *s, uint32_t flow);
+
 /* Calls all jobs off; when no cascade of the present record is left. */
 void saga_stop(struct state *s, uint32_t flow);
 /* The flow has settled: makes the next compensation, if it is time for one. */
@@ -39,7 +43,7 @@ uint64_t saga_undo_bytes(const struct state *s, const struct job *j);
 
 /* The job belongs to what an unwinding flow calls off. */
 static inline bool saga_calls_off(const struct state *s, const struct job *j) {
-    return flow_at(s, j->flow)->unwinding != UNWIND_NONE && job_undoes(s, j) == 0;
+    return flow_at(s, j->flow)->unwinding != UNWIND_NONE && job_undoes(s, j) == 0 && !finale_follows(s, j);
 }
 static inline bool saga_is_undo_name(struct slice name) {
     return name.len >= UNDO_SUFFIX_BYTES &&

@@ -50,6 +50,7 @@ void state_init(struct state *s, uint32_t shard) {
     map_init(&s->service_by_flow);
     pool_init(&s->expansions, sizeof(struct expansion), POOL_MAX);
     pool_init(&s->fans, sizeof(struct fan), POOL_MAX);
+    pool_init(&s->finales, sizeof(struct finale), POOL_MAX);
     pool_init(&s->schedules, sizeof(struct schedule), POOL_MAX);
     pool_init(&s->memos, sizeof(struct memo), POOL_MAX);
     pool_init(&s->memo_jobs, sizeof(struct memo_job), POOL_MAX);
@@ -110,6 +111,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, fans, fan, it->expansions.at != NULL, u32vec_fini(&it->expansions));
     FINI_POOL(s, schedules, schedule, it->key != NULL, schedule_release_memory(it));
     FINI_POOL(s, memos, memo, it->key != NULL, memo_release_memory(it));
+    pool_fini(&s->finales);
     pool_fini(&s->memo_jobs);
     FINI_POOL(s, notes, attempt_note, it->is_used, bytes_free(it->facts));
     index_fini(&s->memo_by_key);
@@ -148,6 +150,7 @@ size_t state_bytes(const struct state *s) {
     bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
     bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans) + pool_bytes(&s->notes);
+    bytes += pool_bytes(&s->finales);
     for (uint32_t i = 1; i <= s->expansions.high; i++)
         if (expansion_at(s, i)->job) bytes += map_bytes(&expansion_at(s, i)->made);
     bytes += map_bytes(&s->leaving_by_id) + pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) +

@@ -15,6 +15,7 @@ static uint32_t *position_of(struct state *s, uint64_t ref) {
     case TIMER_QUOTA: return &quota_at(s, index)->timer;
     case TIMER_SCHEDULE: return &schedule_at(s, index)->timer;
     case TIMER_MEMO: return &memo_at(s, index)->timer;
+    case TIMER_FLOW: return &finale_at(s, index)->timer;
     }
     PANIC("timer of no kind");
 }

@@ -1,6 +1,7 @@
 /* decide_limit.c: limits are set here, and those that bind admission are held against new work. Those that bind
  * dispatch (keys, rates, running attempts) are looked at in dispatch.c. */
 #include "decide.h"
+#include "finale.h"
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
@@ -134,10 +135,12 @@ enum err decide_room_again(struct decision *d, const struct flow *f) {
     if (t->queued_max == 0 && t->bytes_max == 0) return ERR_OK;
     uint64_t jobs = 0, bytes = 0;
     for (uint32_t state = JOB_SUCCEEDED + 1; state < JOB_STATE_COUNT; state++) jobs += f->by_state[state];
+    jobs += f->by_state[JOB_SUCCEEDED] - finale_main(s, f, JOB_SUCCEEDED); /* what follows the main jobs runs again */
     if (t->bytes_max && f->jobs.count > STEP_JOBS_MAX) bytes = f->arena.bytes;
     for (uint32_t i = 0; t->bytes_max && i < f->jobs.count && f->jobs.count <= STEP_JOBS_MAX; i++) {
         const struct job *j = job_at(s, f->jobs.at[i]);
-        if (job_state_is_terminal(j->state) && j->state != JOB_SUCCEEDED) bytes += job_text(j).len;
+        bool stays = !job_state_is_terminal(j->state) || (j->state == JOB_SUCCEEDED && !finale_follows(s, j));
+        if (!stays) bytes += job_text(j).len;
     }
     const struct u32vec *all = f->fan ? &fan_at(s, f->fan)->expansions : NULL;
     for (uint32_t i = 0; all && i < all->count; i++) {

@@ -133,6 +133,8 @@ static enum err check_numbers(struct decision *d, const struct options *o) {
         return refuse(d, ERR_LIMIT, "a quorum above %lld (quorum_max)", (long long)d->limits->quorum_max);
     if (o->gates & GATE_BIT(GATE_SERVICE)) return refuse(d, ERR_INVALID, "there is no such gate");
     if (o->token_rights & ~TOKEN_RIGHTS_ALL) return refuse(d, ERR_INVALID, "there is no such right of a token");
+    if (o->stage >= JOB_STAGE_COUNT)
+        return refuse(d, ERR_INVALID, "the stage of a job is main, on_success, on_failure or finally");
     if (o->retry_on & ~RETRY_ALL)
         return refuse(d, ERR_INVALID, "retry_on has bits of lost (1), timeout (2) and exit (4)");
     if (o->fatal_exits.count > 256) return refuse(d, ERR_LIMIT, "more than 256 fatal exit codes");
@@ -154,6 +156,24 @@ static enum err check_foreach(struct decision *d, const struct options *o) {
                       (long long)d->limits->foreach_parallel_max);
     if (o->allow_percent > 100) return refuse(d, ERR_INVALID, "allow is between 0 and 100 %%");
     if (o->allow_percent && o->allow_count) return refuse(d, ERR_INVALID, "allow is a number or a share, not both");
+    return ERR_OK;
+}
+
+/* Behind the main jobs nothing is left to undo, and nothing is put into service; a result of before is no substitute
+ * for what is to be done now. The clock of a deadline would run while the main jobs do. */
+static enum err check_stage(struct decision *d, const struct options *o) {
+    if (o->stage == FLOW_STAGE_MAIN) return ERR_OK;
+    const char *stage = flow_stage_words[o->stage];
+    if (o->kind == JOB_SERVICE)
+        return refuse(d, ERR_INVALID, "a job of %s cannot deploy a service: deploy it in the main jobs", stage);
+    if (options_expand(o))
+        return refuse(d, ERR_INVALID, "a job of %s cannot have foreach: give it the list, or write one job per item",
+                      stage);
+    if (o->deadline_ms)
+        return refuse(d, ERR_INVALID,
+                      "a job of %s cannot have a deadline, which would pass while the main jobs run: use `timeout` or "
+                      "`start_within`",
+                      stage);
     return ERR_OK;
 }
 
@@ -212,6 +232,7 @@ enum err decide_options(struct decision *d, const struct options *given, struct 
     o.raw = o.demand.raw = slice_of(NULL, 0); /* it is about to differ from what it came as */
     enum err e = check_numbers(d, &o);
     if (e == ERR_OK) e = check_foreach(d, &o);
+    if (e == ERR_OK) e = check_stage(d, &o);
     if (e == ERR_OK) e = check_outside(d, &o);
     if (e == ERR_OK) e = complete_demand(d, &o.demand);
     if (e == ERR_OK) e = check_waits(d, &o);
@@ -241,6 +262,7 @@ void decide_undo_options(const struct decision *d, const struct options *complet
     ret->deadline_ms = 0;
     ret->on_upstream = UPSTREAM_FAIL;
     ret->trigger = TRIGGER_ALL_SUCCEEDED;
+    ret->stage = FLOW_STAGE_MAIN;
     ret->affinity = false;
     ret->max_parallel = ret->allow_count = ret->allow_percent = 0; /* of a foreach job there is one compensation */
     ret->fail_fast = false;

@@ -2,6 +2,7 @@
 #include "decide.h"
 #include "expand.h"
 #include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "hash.h"
 #include "mutant.h"
@@ -24,6 +25,13 @@ static enum err check_reason(struct decision *d, struct slice reason) {
     return ERR_OK;
 }
 
+/* In the stage that it is in: what follows the main jobs of a cancelled flow is called off by a cancel of its own. */
+static bool is_cancelled(const struct state *s, const struct flow *f) {
+    if (f->finale == 0) return f->cancelling;
+    const struct finale *x = finale_at(s, f->finale);
+    return f->cancelling && x->cancelled == x->stage + 1u;
+}
+
 enum err decide_cancel(struct decision *d, const struct command *cmd) {
     const struct cmd_cancel *c = &cmd->as.cancel;
     uint32_t index = 0;
@@ -35,9 +43,8 @@ enum err decide_cancel(struct decision *d, const struct command *cmd) {
         const struct flow *f = flow_at(d->state, index);
         if (f->state != FLOW_RUNNING)
             return refuse(d, ERR_STATE, "the flow has finished: %s", flow_state_words[f->state]);
-        e = decide_not_unwound(d, f, "cancel its compensations one by one");
-        if (e != ERR_OK) return e;
-        if (f->cancelling) return ERR_OK; /* asked before; repeating it changes nothing */
+        if (!finale_may_cancel(d->state, f)) return decide_not_unwound(d, f, "cancel its compensations one by one");
+        if (is_cancelled(d->state, f)) return ERR_OK; /* asked before; repeating it changes nothing */
     } else {
         e = decide_settled_job(d, cmd, (struct job_ref){c->flow, c->ordinal}, &index);
         if (e != ERR_OK) return e;
@@ -93,7 +100,10 @@ static enum err dead_job(struct decision *d, const struct command *cmd, enum rec
         return refuse(d, ERR_STATE,
                       "the job is not a dead letter (state: %s): only a failed job can be retried or discarded",
                       job_state_word(j->state));
-    if (kind == REC_RETRIED && job_undoes(d->state, j) == 0) {
+    if (kind == REC_RETRIED && !finale_may_retry(d->state, j))
+        return refuse(d, ERR_STATE, "the flow is in stage %s: retry the job when the flow has ended",
+                      flow_stage_words[flow_stage(d->state, flow_at(d->state, j->flow))]);
+    if (kind == REC_RETRIED && job_undoes(d->state, j) == 0 && !finale_follows(d->state, j)) {
         e = decide_not_unwound(d, flow_at(d->state, j->flow), "only its compensations can be retried");
         if (e != ERR_OK) return e;
     }
@@ -121,7 +131,7 @@ static enum err finished_flow(struct decision *d, const struct command *cmd, enu
     if (e != ERR_OK) return e;
     const struct flow *f = flow_at(d->state, flow);
     if (f->state == FLOW_RUNNING) return refuse(d, ERR_STATE, "the flow is still running");
-    if (kind == REC_RERUN && f->state == FLOW_SUCCEEDED && f->by_state[JOB_SKIPPED] == 0)
+    if (kind == REC_RERUN && f->state == FLOW_SUCCEEDED && finale_main(d->state, f, JOB_SKIPPED) == 0)
         return refuse(d, ERR_STATE, "nothing to rerun: every job of the flow has succeeded");
     if (kind == REC_RERUN) e = decide_not_unwound(d, f, "submit it again");
     if (kind == REC_RERUN && e == ERR_OK) e = decide_room_again(d, f);
@@ -252,6 +262,10 @@ static enum err decide_late_quarantine(struct decision *d, const struct command 
         return refuse(d, ERR_INVALID, "a late verdict can only be a quarantine");
     if (job_at(d->state, job)->state != JOB_SUCCEEDED)
         return refuse(d, ERR_STATE, "only a job that succeeded can be quarantined later");
+    const struct job *j = job_at(d->state, job);
+    if (c->fatal && !finale_may_unwind(d->state, j))
+        return refuse(d, ERR_BUSY, "the flow is in stage %s: say so again when it has ended, or without fatal",
+                      flow_stage_words[flow_stage(d->state, flow_at(d->state, j->flow))]);
     record_verdict(d, cmd, c->job, GATE_OUTPUT);
     return ERR_OK;
 }

@@ -4,6 +4,7 @@
  * Catch-up says what becomes of those; overlap says what becomes of a slot that comes while an earlier flow runs. Both
  * choices are recorded slot by slot, or as a count. */
 #include "decide.h"
+#include "finale.h"
 #include "flow.h"
 #include "mutant.h"
 #include "panic.h"
@@ -98,6 +99,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     if (e == ERR_OK) e = check_settings(d, c);
     if (e == ERR_OK) e = decide_tenant_room(d, cmd->tenant);
     if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &rec.labels);
+    if (e == ERR_OK) e = decide_flow_times(d, c->timeout_ms, c->late_after_ms);
     if (e == ERR_OK) e = build_template(d, cmd, &rec);
     if (e != ERR_OK) return e;
     if (!present && d->state->schedules.count >= (uint64_t)d->limits->schedules_max)
@@ -113,6 +115,9 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     rec.after_ms = start_after(d, c, present);
     rec.flow_name = c->flow_name;
     rec.compensate_on = (uint8_t)c->compensate_on;
+    rec.timeout_ms = c->timeout_ms;
+    rec.late_after_ms = c->late_after_ms;
+    rec.has_stages = decide_has_stages(&c->jobs);
     decide_record(d, REC_SCHEDULE, cmd)->body.as_REC_SCHEDULE = rec;
     return ERR_OK;
 }
@@ -203,6 +208,11 @@ static void fire(struct decision *d, const struct schedule *sc, const struct com
     rec->profiles = template.profiles;
     rec->jobs = template.jobs;
     rec->compensate_on = template.compensate_on;
+    rec->timeout_ms = template.timeout_ms;
+    rec->has_stages = template.has_stages;
+    /* a slot of the past, or one that a person asks for, has its flow now */
+    int64_t due_ms = how == FIRE_SLOT || how == FIRE_WAITED ? slot_ms : d->in->wall.ms;
+    if (template.late_after_ms) rec->deadline_ms = due_ms + template.late_after_ms;
     rec->schedule = template.name;
     rec->slot_ms = slot_ms;
     rec->fire = (uint8_t)how;
@@ -269,6 +279,7 @@ static bool replace(struct decision *d, const struct schedule *sc, int64_t slot_
     record_slot(d, sc, SLOT_REPLACES, slot_ms, slot_ms, 1);
     /* one that unwinds has called its jobs off already, and what it did is undone to the end */
     if (f->cancelling || f->unwinding != UNWIND_NONE) return true;
+    if (flow_stage(d->state, f) == FLOW_STAGE_FINALLY) return true; /* it is on its way out, and has to tidy up */
     struct rec_cancelled *rec = &decide_record(d, REC_CANCELLED, NULL)->body.as_REC_CANCELLED;
     rec->head.principal = sc->principal;
     rec->flow = sc->flow;

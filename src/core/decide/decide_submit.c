@@ -29,6 +29,7 @@
  * Must not: change anything. Option sets that were checked are remembered by decide_keep_sets, after the decision. */
 #include "decide.h"
 #include "decide_options.h"
+#include "finale.h"
 #include "flow.h"
 #include "graph.h"
 #include "mutant.h"
@@ -219,6 +220,9 @@ static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, cons
     if (spec->undo_profile > jobs->profile_count)
         return refuse(d, ERR_INVALID, "the compensation of job %.*s refers to missing options", SLICE_FMT(spec->name));
     const struct options *undo = &jobs->profiles[spec->undo_profile - 1];
+    if (jobs->profiles[spec->profile].stage != FLOW_STAGE_MAIN)
+        return refuse(d, ERR_INVALID, "job %.*s runs behind the main jobs and cannot have a compensation",
+                      SLICE_FMT(spec->name));
     if (!runs_on_a_worker(&jobs->profiles[spec->profile]) || !runs_on_a_worker(undo))
         return refuse(d, ERR_INVALID, "job %.*s and its compensation must be of a kind that runs on a worker",
                       SLICE_FMT(spec->name));
@@ -239,6 +243,9 @@ static enum err check_undo(struct decision *d, const struct cmd_jobs *jobs, cons
 static enum err check_memo(struct decision *d, const struct cmd_jobs *jobs, const struct job_spec *spec) {
     if (spec->cache_key.len == 0) return ERR_OK;
     if (spec->cache_key.len != 32) return refuse(d, ERR_INVALID, "a cache key has 32 bytes");
+    if (jobs->profiles[spec->profile].stage != FLOW_STAGE_MAIN)
+        return refuse(d, ERR_INVALID, "job %.*s runs behind the main jobs and cannot have a cache key: it has to run",
+                      SLICE_FMT(spec->name));
     return decide_memoised(d, spec->name, &jobs->profiles[spec->profile], spec->undo_profile != 0);
 }
 
@@ -331,6 +338,42 @@ static enum err order_jobs(struct decision *d, const struct cmd_jobs *jobs, cons
                        &d->reply->why);
 }
 
+/* ---- stages ---- */
+
+/* Few option sets tell mostly that there is none; a set that no job uses means nothing. */
+bool decide_has_stages(const struct cmd_jobs *jobs) {
+    bool may = false;
+    for (uint32_t i = 0; i < jobs->profile_count; i++) may = may || jobs->profiles[i].stage != FLOW_STAGE_MAIN;
+    for (uint32_t i = 0; may && i < jobs->job_count; i++)
+        if (jobs->profiles[jobs->jobs[i].profile].stage != FLOW_STAGE_MAIN) return true;
+    return false;
+}
+
+/* Jobs of different stages do not name each other: a stage begins when the one before is over, all of it. */
+static enum err check_stages(struct decision *d, const struct cmd_jobs *jobs, const struct graph *graph,
+                             const struct flow *flow) {
+    if (!decide_has_stages(jobs) && (flow == NULL || flow->finale == 0)) return ERR_OK;
+    uint32_t first = flow ? flow->jobs.count : 0;
+    for (uint32_t i = 0; i < jobs->job_count; i++) {
+        const struct job_spec *spec = &jobs->jobs[i];
+        uint8_t own = jobs->profiles[spec->profile].stage;
+        for (uint32_t k = 0; k < graph->parents[i].count; k++) {
+            uint32_t parent = graph->parents[i].at[k];
+            uint8_t other = parent >= first ? jobs->profiles[jobs->jobs[graph->order[parent - first]].profile].stage
+                                            : (uint8_t)job_stage(d->state, job_at(d->state, flow->jobs.at[parent]));
+            if (other != own)
+                return refuse(d, ERR_INVALID,
+                              "job %.*s (%s) cannot need a job of %s: the stages run one after the other by themselves",
+                              SLICE_FMT(spec->name), flow_stage_words[own], flow_stage_words[other]);
+        }
+        for (uint32_t k = 0; own != FLOW_STAGE_MAIN && k < spec->parent_count; k++)
+            if (is_foreign(d, &spec->parents[k], (flow_id){flow ? flow->id : 0}))
+                return refuse(d, ERR_INVALID, "job %.*s (%s) cannot need a job of another flow", SLICE_FMT(spec->name),
+                              flow_stage_words[own]);
+    }
+    return ERR_OK;
+}
+
 /* Positions + 1 of sets that are made from others, by the position of the set that they are made from; 0 = none. */
 struct derived {
     uint32_t *undo;   /* of compensations */
@@ -417,6 +460,7 @@ enum err decide_jobs(struct decision *d, const struct command *cmd, const struct
     if (e == ERR_OK) e = build_profiles(d, jobs, keys, ret_profiles, &derived);
     struct graph graph;
     if (e == ERR_OK) e = order_jobs(d, jobs, flow, own, &graph);
+    if (e == ERR_OK) e = check_stages(d, jobs, &graph, flow);
     if (e != ERR_OK) return e;
     struct rec_job *list = ARENA_ARRAY(d->arena, struct rec_job, jobs->job_count ? jobs->job_count : 1);
     for (uint32_t k = 0; k < jobs->job_count; k++) {
@@ -497,6 +541,30 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
     return decide_tenant_room(d, cmd->tenant);
 }
 
+enum err decide_flow_times(struct decision *d, int64_t timeout_ms, int64_t late_after_ms) {
+    if (timeout_ms < 0 || timeout_ms > d->limits->delay_ms_max)
+        return refuse(d, ERR_LIMIT, "the timeout of the flow is not between 0 and %lld ms (delay_ms_max)",
+                      (long long)d->limits->delay_ms_max);
+    if (late_after_ms < 0 || late_after_ms > d->limits->delay_ms_max)
+        return refuse(d, ERR_LIMIT, "the deadline of the flow is not between 0 and %lld ms away (delay_ms_max)",
+                      (long long)d->limits->delay_ms_max);
+    return ERR_OK;
+}
+
+/* The deadline as a moment. */
+static enum err flow_deadline(struct decision *d, const struct cmd_submit *c, int64_t *ret_ms) {
+    enum err e = decide_flow_times(d, c->timeout_ms, c->late_after_ms);
+    if (e != ERR_OK) return e;
+    if (c->deadline_ms && c->late_after_ms)
+        return refuse(d, ERR_INVALID, "the deadline of the flow is a time or a duration, not both");
+    if (c->deadline_ms < 0 || c->deadline_ms > d->in->wall.ms + d->limits->delay_ms_max)
+        return refuse(d, ERR_INVALID, "the deadline of the flow is out of range");
+    if (c->deadline_ms && c->deadline_ms <= d->in->wall.ms)
+        return refuse(d, ERR_INVALID, "the deadline of the flow has already passed");
+    *ret_ms = c->late_after_ms ? d->in->wall.ms + c->late_after_ms : c->deadline_ms;
+    return ERR_OK;
+}
+
 enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret) {
     if (count > d->limits->labels_max)
         return refuse(d, ERR_LIMIT, "more than %lld labels (labels_max)", (long long)d->limits->labels_max);
@@ -524,7 +592,9 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     const struct cmd_submit *c = &cmd->as.submit;
     struct tlv_list labels;
     enum err e = check_head(d, cmd);
+    int64_t deadline_ms = 0;
     if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &labels);
+    if (e == ERR_OK) e = flow_deadline(d, c, &deadline_ms);
     if (e != ERR_OK) return e;
     if (c->key.len && !c->check && answer_from_key(d, cmd, &e)) return e;
     if (d->state->flows.count >= d->limits->flows_max)
@@ -567,6 +637,9 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->jobs = jobs;
     rec->constraints = constraints;
     rec->compensate_on = (uint8_t)c->compensate_on;
+    rec->timeout_ms = c->timeout_ms;
+    rec->deadline_ms = deadline_ms;
+    rec->has_stages = decide_has_stages(&c->jobs);
     rec->source = c->source;
     d->reply->flow.v = rec->flow;
     return ERR_OK;
@@ -595,6 +668,10 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     e = decide_not_unwound(d, f, "no jobs can be added");
     if (e != ERR_OK) return e;
     if (f->cancelling) return refuse(d, ERR_STATE, "the flow is being cancelled");
+    if (finale_timed_out(d->state, f)) return refuse(d, ERR_STATE, "the time of the flow is over (timeout)");
+    if (!finale_may_grow(d->state, f))
+        return refuse(d, ERR_STATE, "the main jobs of the flow are over (stage: %s): no jobs can be added",
+                      flow_stage_words[flow_stage(d->state, f)]);
     struct tlv_list profiles, jobs;
     struct cmd_jobs given = c->jobs;
     struct slice constraints = {0};
@@ -608,6 +685,7 @@ enum err decide_add(struct decision *d, const struct command *cmd) {
     rec->profiles = profiles;
     rec->jobs = jobs;
     rec->constraints = constraints;
+    rec->has_stages = decide_has_stages(&c->jobs);
     d->reply->flow = c->flow;
     d->reply->job_count = f->jobs.count + c->jobs.job_count;
     return ERR_OK;

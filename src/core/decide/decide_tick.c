@@ -3,6 +3,7 @@
 #include "class.h"
 #include "decide.h"
 #include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "job_transition.h"
 #include "mutant.h"
@@ -144,6 +145,25 @@ static void key_timer(struct decision *d, uint32_t key) {
     rec->key = slice_of(text.ptr + 4, text.len - 4);
 }
 
+/* A flow that settles is looked at again when it has: its timer is set anew then. */
+#define SETTLE_MS 1000
+
+static void flow_timer(struct decision *d, struct state *indices, uint32_t finale) {
+    const struct state *s = d->state;
+    const struct finale *x = finale_at(s, finale);
+    const struct flow *f = flow_at(s, x->flow);
+    if (flow_is_settling(f)) {
+        timer_set(indices, TIMER_FLOW, finale, (wall_time){d->in->wall.ms + SETTLE_MS});
+        return;
+    }
+    REQUIRE(finale_due(s, f).ms <= d->in->wall.ms);
+    bool is_late = x->deadline.ms > 0 && !x->late && x->deadline.ms <= d->in->wall.ms;
+    struct rec_flow_due *rec = &decide_record(d, REC_FLOW_DUE, NULL)->body.as_REC_FLOW_DUE;
+    rec->flow = f->id;
+    rec->due = is_late ? FLOW_DUE_DEADLINE : FLOW_DUE_TIMEOUT;
+    if (!is_late) rec->confirm_ms = (uint32_t)d->limits->stop_confirm_ms;
+}
+
 bool decide_timer(struct decision *d, struct state *indices) {
     REQUIRE(indices == d->state);
     enum timer_kind kind;
@@ -165,6 +185,7 @@ bool decide_timer(struct decision *d, struct state *indices) {
         class_release(indices, index);
         break;
     case TIMER_SCHEDULE: decide_schedule_timer(d, indices, index); break;
+    case TIMER_FLOW: flow_timer(d, indices, index); break;
     case TIMER_MEMO:
         if (MUTANT(memo_expired_served))
             timer_set(indices, TIMER_MEMO, index, (wall_time){d->in->wall.ms + 60000});

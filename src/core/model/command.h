@@ -87,6 +87,9 @@ struct cmd_submit {
     int64_t key_ms;        /* 0 = the standard time */
     struct slice trace;
     enum compensate_on compensate_on;
+    int64_t timeout_ms;    /* of the main jobs, from now on; 0 = none */
+    int64_t deadline_ms;   /* wall: when it is late; 0 = none */
+    int64_t late_after_ms; /* the same, from now on; 0 = none */
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs;
@@ -287,6 +290,7 @@ struct cmd_schedule {
     int64_t start_ms, end_ms; /* wall; 0 = none */
     struct slice flow_name;
     enum compensate_on compensate_on;
+    int64_t timeout_ms, late_after_ms; /* as of a submit; the deadline counts from the slot */
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs; /* without parents in other flows and without absolute times */

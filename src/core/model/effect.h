@@ -30,6 +30,9 @@ enum event_kind {
 enum flow_state { FLOW_RUNNING, FLOW_SUCCEEDED, FLOW_FAILED, FLOW_CANCELLED, FLOW_STATE_COUNT };
 extern const char *const flow_state_words[];
 
+/* Why a flow is told of, beside its state. */
+enum flow_news { NEWS_NONE, NEWS_STAGE /* it is in another stage */, NEWS_TIMED_OUT, NEWS_LATE };
+
 struct event { /* its position in the journal is (effect.lsn, effect.ordinal) */
     enum event_kind kind;
     struct job_ref job;
@@ -37,6 +40,8 @@ struct event { /* its position in the journal is (effect.lsn, effect.ordinal) */
     enum job_cause cause;
     uint32_t attempt;
     enum flow_state flow_state;
+    enum flow_news news;
+    enum flow_stage stage; /* NEWS_STAGE */
     wall_time time;
     int64_t due_ms; /* of a retry */
     bool healthy;   /* of a service */

@@ -51,7 +51,8 @@ static const uint32_t moves[JOB_STATE_COUNT] = {
     [JOB_RUNNING] =
         TO(JOB_CHECKING) | TO(JOB_SUCCEEDED) | TO(JOB_WAITING) | TO(JOB_FAILED) | TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED),
     [JOB_CHECKING] = TO(JOB_SUCCEEDED) | TO(JOB_DENIED) | TO(JOB_QUARANTINED) | TO(JOB_TIMED_OUT) | TO(JOB_CANCELLED),
-    [JOB_SUCCEEDED] = TO(JOB_QUARANTINED),
+    /* a job that follows the main ones runs again when they do */
+    [JOB_SUCCEEDED] = TO(JOB_QUARANTINED) | TO(JOB_WAITING),
     /* retry and rerun */
     [JOB_FAILED] = TO(JOB_WAITING),
     [JOB_TIMED_OUT] = TO(JOB_WAITING),

@@ -43,7 +43,9 @@ enum job_state {
     X(CAUSE_SAGA, "saga")           /* its flow failed fatally and is unwound */            \
     X(CAUSE_UNHEALTHY, "unhealthy") /* what it deployed did not become healthy in time */    \
     X(CAUSE_REPLACED, "replaced")   /* a later deployment of the same service came first */     \
-    X(CAUSE_CHILDREN, "children")   /* more of its children ended badly than it allows */
+    X(CAUSE_CHILDREN, "children")   /* more of its children ended badly than it allows */ \
+    X(CAUSE_FLOW_TIMEOUT, "flow_timeout") /* the time of its flow was over */                   \
+    X(CAUSE_OUTCOME, "outcome")     /* the main jobs came to another end than it waits for */
 
 enum job_cause {
 #define X(cause, word) cause,

@@ -78,6 +78,16 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(20, TLV_ENUM, snap_flow, unwinding, .max = UNWIND_COUNT, .names = unwinding_words),
     TLV_FIELD(21, TLV_U32S, snap_flow, entered),
     TLV_FIELD(22, TLV_ENUM, snap_flow, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
+    TLV_FIELD(80, TLV_BOOL, snap_flow, has_finale),
+    TLV_FIELD(81, TLV_I64, snap_flow, timeout_ms),
+    TLV_FIELD(82, TLV_I64, snap_flow, began_ms),
+    TLV_FIELD(83, TLV_I64, snap_flow, deadline_ms),
+    TLV_FIELD(84, TLV_ENUM, snap_flow, stage, .max = FLOW_STAGE_COUNT, .names = flow_stage_words),
+    TLV_FIELD(85, TLV_ENUM, snap_flow, called, .max = FLOW_STAGE_FINALLY, .names = flow_stage_words),
+    TLV_FIELD(86, TLV_U8, snap_flow, cancelled),
+    TLV_FIELD(87, TLV_BOOL, snap_flow, timed_out),
+    TLV_FIELD(88, TLV_BOOL, snap_flow, late),
+    TLV_FIELD(89, TLV_BOOL, snap_flow, is_again),
 };
 static const struct tlv_field profile_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_profile, options, .max = MESSAGE_MAX),

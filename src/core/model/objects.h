@@ -90,6 +90,10 @@ struct snap_flow {
     uint8_t unwinding;
     struct tlv_u32s entered;
     uint8_t compensate_on;
+    bool has_finale; /* so what follows */
+    int64_t timeout_ms, began_ms, deadline_ms;
+    uint8_t stage, called, cancelled;
+    bool timed_out, late, is_again;
 };
 struct snap_profile {
     struct slice options;

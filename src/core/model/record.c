@@ -75,6 +75,9 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(64, TLV_TEXT, rec_submitted, zone, .max = NAME_MAX_BYTES),
     TLV_FIELD(65, TLV_ENUM, rec_submitted, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     SOURCE_FIELDS(rec_submitted),
+    TLV_FIELD(80, TLV_I64, rec_submitted, timeout_ms),
+    TLV_FIELD(81, TLV_I64, rec_submitted, deadline_ms),
+    TLV_FIELD(82, TLV_BOOL, rec_submitted, has_stages),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 
@@ -85,6 +88,7 @@ static const struct tlv_field added_fields[] = {
     TLV_FIELD(11, TLV_LIST, rec_added, profiles, .max = 10000, .sub = &options_desc, .lazy = true),
     TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(13, TLV_BYTES, rec_added, constraints, .max = BODY_MAX_BYTES),
+    TLV_FIELD(82, TLV_BOOL, rec_added, has_stages),
 };
 
 static const struct tlv_field cancelled_fields[] = {
@@ -212,6 +216,14 @@ static const struct tlv_field ended_fields[] = {
     TLV_FIELD(125, TLV_I64, rec_ended, again_ms),
     TLV_FIELD(126, TLV_U32, rec_ended, retry_after_ms),
     TLV_FIELD(127, TLV_U64, rec_ended, ended_ago_ms),
+};
+
+const char *const flow_due_words[FLOW_DUE_COUNT] = {"timeout", "deadline"};
+static const struct tlv_field flow_due_fields[] = {
+    HEAD(rec_flow_due),
+    TLV_FIELD(4, TLV_U64, rec_flow_due, flow),
+    TLV_FIELD(5, TLV_ENUM, rec_flow_due, due, .max = FLOW_DUE_COUNT, .names = flow_due_words),
+    TLV_FIELD(6, TLV_U32, rec_flow_due, confirm_ms),
 };
 
 static const char *const due_words[DUE_COUNT] = {"start", "deadline", "start_within"};
@@ -354,6 +366,9 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(16, TLV_TEXT, rec_schedule, zone, .max = NAME_MAX_BYTES),
     TLV_FIELD(17, TLV_ENUM, rec_schedule, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
+    TLV_FIELD(80, TLV_I64, rec_schedule, timeout_ms),
+    TLV_FIELD(81, TLV_I64, rec_schedule, late_after_ms),
+    TLV_FIELD(82, TLV_BOOL, rec_schedule, has_stages),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 
@@ -446,6 +461,7 @@ static const struct tlv_desc rec_paused_desc = DESC(rec_paused, paused_fields);
 static const struct tlv_desc rec_job_only_desc = DESC(rec_job_only, job_only_fields);
 static const struct tlv_desc rec_forgotten_desc = DESC(rec_forgotten, forgotten_fields);
 static const struct tlv_desc rec_flow_only_desc = DESC(rec_flow_only, flow_only_fields);
+static const struct tlv_desc rec_flow_due_desc = DESC(rec_flow_due, flow_due_fields);
 static const struct tlv_desc rec_worker_desc = DESC(rec_worker, worker_fields);
 static const struct tlv_desc rec_worker_drain_desc = DESC(rec_worker_drain, worker_drain_fields);
 static const struct tlv_desc rec_worker_gone_desc = DESC(rec_worker_gone, worker_gone_fields);

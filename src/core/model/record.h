@@ -58,7 +58,8 @@
     X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
     X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")        \
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
-    X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right")
+    X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right") \
+    X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -152,6 +153,9 @@ struct rec_submitted {
     struct slice zone;        /* of the schedule, for people and templates; empty = UTC */
     uint8_t compensate_on;    /* enum compensate_on */
     struct flow_source source;
+    int64_t timeout_ms;       /* of its main jobs; 0 = none */
+    int64_t deadline_ms;      /* from then on it is late; 0 = none */
+    bool has_stages;          /* jobs of it wait for the end of the main ones */
     struct slice raw;
 };
 
@@ -162,6 +166,7 @@ struct rec_added {
     struct tlv_list profiles;
     struct tlv_list jobs; /* ordinals go on where the flow's jobs end */
     struct slice constraints; /* that these jobs have from the one that added them */
+    bool has_stages; /* some of them wait for the end of the main jobs */
 };
 
 #define WHOLE_FLOW UINT32_MAX
@@ -321,6 +326,21 @@ struct rec_ended {
     int64_t again_ms; /* an external job is not over yet: when it is asked again; 0 = it is */
     uint32_t retry_after_ms; /* a retry waits at least so long, and as long as its backoff */
     uint64_t ended_ago_ms; /* it ended so long before this record, at most since its start; 0 = with this record */
+};
+
+/* What a flow waited for, beside its jobs. */
+enum flow_due {
+    FLOW_DUE_TIMEOUT,  /* its main jobs are called off, and it has failed */
+    FLOW_DUE_DEADLINE, /* it is late from here on, and goes on */
+    FLOW_DUE_COUNT
+};
+extern const char *const flow_due_words[FLOW_DUE_COUNT];
+
+struct rec_flow_due {
+    struct rec_head head;
+    uint64_t flow;
+    uint8_t due;         /* enum flow_due */
+    uint32_t confirm_ms; /* timeout: how long workers may take to confirm that a running attempt was stopped */
 };
 
 /* What a due job was waiting for. */
@@ -490,7 +510,10 @@ struct rec_schedule {
     struct tlv_list profiles; /* of options */
     struct tlv_list jobs;     /* of rec_job, without parents in other flows */
     struct slice zone;       /* of the expression; empty = UTC */
-    uint8_t compensate_on;    /* of its flows */
+    uint8_t compensate_on;    /* of its flows, so the next three */
+    int64_t timeout_ms;
+    int64_t late_after_ms;    /* the deadline, counted from the slot; 0 = none */
+    bool has_stages;
     struct slice raw;
 };
 

@@ -14,7 +14,8 @@
  *   3  what happens is counted (tally.h)
  *   4  jobs have triggers and say what is tried again; a flow says what is compensated
  *   5  a deployment begins when everything else of its record is through
- *   6  a service remembers its versions (service_versions.h) */
+ *   6  a service remembers its versions (service_versions.h), and a flow has stages,
+ *      a timeout and a deadline */
 #define RULES_VERSION 6u
 #define NOTE_RULES 2u
 #define TALLY_RULES 3u

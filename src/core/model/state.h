@@ -157,6 +157,8 @@ struct foreign_seen { /* how a parent in another flow ended, told after the chil
 };
 
 enum sweep { SWEEP_NONE, SWEEP_CANCEL, SWEEP_RERUN, SWEEP_RETRY, SWEEP_RESUME, SWEEP_UNWIND, SWEEP_FORGET,
+             SWEEP_TIMEOUT, /* calls the main jobs off */
+             SWEEP_STAGE,   /* the jobs of the stage begin, those of the other outcome are skipped */
              SWEEP_COUNT };
 /* Where a flow that is over waits for leaving memory. */
 enum ended { ENDED_NO, ENDED_CLEAN, ENDED_DEAD, ENDED_COUNT };
@@ -223,8 +225,24 @@ struct flow {
     uint32_t schedule;   /* index: the schedule that made it last of all, 0 = none */
     uint32_t by_state[JOB_STATE_COUNT]; /* index; children count in that of their foreach job */
     uint32_t fan;        /* struct fan, 0 = none */
+    uint32_t finale;     /* struct finale, 0 = none; in what was padding */
 };
 #define FLOW_INDEX_MIN 16u
+
+/* What a flow with a timeout, a deadline or jobs behind its main ones has beside the rest; see finale.h. */
+struct finale {
+    uint32_t flow;       /* 0 in a free slot */
+    uint32_t timer;      /* index */
+    int64_t timeout_ms;  /* of the main jobs; 0 = none */
+    wall_time began;     /* since when it counts */
+    wall_time deadline;  /* 0 = none */
+    uint8_t stage;       /* enum flow_stage: where the flow is */
+    uint8_t called;      /* which of the two the main jobs called for; FLOW_STAGE_MAIN = neither, or not yet */
+    uint8_t cancelled;   /* 1 + the stage in which the flow was cancelled last; 0 = it was not */
+    bool timed_out, late;
+    bool is_again;       /* the main jobs start again: what followed their last end is reset by the sweep under way */
+    uint32_t by_state[JOB_STAGE_COUNT - 1][JOB_STATE_COUNT]; /* index: of the jobs behind the main ones */
+};
 
 struct profile {
     struct bytes *key;   /* index key: u32 tenant, then the encoded options */
@@ -440,7 +458,8 @@ struct memo_job {
     struct job_ref from;  /* whose result it was given; flow 0 = it has its own, or none yet */
 };
 
-enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE, TIMER_MEMO };
+enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE, TIMER_MEMO,
+                  TIMER_FLOW };
 
 struct state {
     uint32_t shard;
@@ -460,7 +479,7 @@ struct state {
     struct store store;
     struct pool quotas;
     struct pool services;
-    struct pool expansions, fans;
+    struct pool expansions, fans, finales;
     struct pool schedules;
     struct pool memos, memo_jobs;
     struct pool notes;
@@ -536,6 +555,7 @@ static inline struct topic *topic_at(const struct state *s, uint32_t i) { return
 
 static inline struct expansion *expansion_at(const struct state *s, uint32_t i) { return pool_at(&s->expansions, i); }
 static inline struct fan *fan_at(const struct state *s, uint32_t i) { return pool_at(&s->fans, i); }
+static inline struct finale *finale_at(const struct state *s, uint32_t i) { return pool_at(&s->finales, i); }
 static inline struct schedule *schedule_at(const struct state *s, uint32_t i) { return pool_at(&s->schedules, i); }
 static inline struct memo *memo_at(const struct state *s, uint32_t i) { return pool_at(&s->memos, i); }
 static inline struct attempt_note *attempt_note_at(const struct state *s, uint32_t i) {

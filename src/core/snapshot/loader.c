@@ -6,11 +6,13 @@
 #include "class.h"
 #include "expand.h"
 #include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "heap.h"
 #include "job_transition.h"
 #include "memo.h"
+#include "mutant.h"
 #include "objects.h"
 #include "panic.h"
 #include "propagate.h"
@@ -172,6 +174,28 @@ static enum err finish_flow(struct loader *l, struct why *why) {
     return ERR_OK;
 }
 
+static enum err load_finale(struct state *s, uint32_t flow, const struct snap_flow *o, struct why *why) {
+    FITS(o->has_finale || (o->sweep != SWEEP_STAGE && o->sweep != SWEEP_TIMEOUT), "a sweep of a flow without stages");
+    if (!o->has_finale) return ERR_OK;
+    FITS(moment_fits(o->began_ms) && moment_fits(o->timeout_ms) && moment_fits(o->deadline_ms),
+         "a flow of a time that cannot be");
+    FITS(o->stage == FLOW_STAGE_MAIN || (!o->more && (o->unwinding == UNWIND_NONE || o->unwinding == UNWIND_DONE)),
+         "a flow that has left its main jobs and not ended them");
+    FITS(o->state == FLOW_RUNNING || o->stage == FLOW_STAGE_OVER, "a flow that is over before its last stage");
+    finale_make(s, flow);
+    struct finale *x = finale_at(s, flow_at(s, flow)->finale);
+    x->timeout_ms = o->timeout_ms;
+    x->began.ms = o->began_ms;
+    x->deadline.ms = o->deadline_ms;
+    x->stage = o->stage;
+    x->called = o->called;
+    x->cancelled = o->cancelled;
+    x->timed_out = o->timed_out;
+    x->late = o->late;
+    x->is_again = o->is_again;
+    return ERR_OK;
+}
+
 static enum err load_flow(struct loader *l, const struct snap_flow *o, struct why *why) {
     struct state *s = l->state;
     uint32_t tenant = tenant_find(s, o->tenant);
@@ -202,6 +226,9 @@ static enum err load_flow(struct loader *l, const struct snap_flow *o, struct wh
     f->finished.ms = o->finished_ms;
     f->unwinding = o->unwinding;
     f->compensate_on = o->compensate_on;
+    e = load_finale(s, l->flow, o, why);
+    if (e != ERR_OK) return e;
+    if (!MUTANT(flow_timer_forgotten)) finale_set_timer(s, f);
     for (uint32_t i = 0; i < o->work.count; i++) u32vec_push(&flow_graph_own(f)->work, o->work.at[i]);
     for (uint32_t i = 0; i < o->entered.count; i++) u32vec_push(&flow_graph_own(f)->entered, o->entered.at[i]);
     const struct snap_foreign *foreign = o->foreign.at;
@@ -397,14 +424,14 @@ static enum err load_expansion(struct loader *l, const struct snap_expansion *o,
     FITS(j->gates & GATE_BIT(GATE_EXPANSION), "items of a foreach that has none yet");
     FITS(o->count <= EXPAND_ITEMS_MAX && o->next <= o->count && o->made <= o->next, "more children than there are");
     FITS(o->first >= FIRST_CHILD_ORDINAL && (uint64_t)o->first + o->count < NO_ORDINAL, "children of no ordinal");
-    FITS(o->pass < SWEEP_COUNT && o->pass != SWEEP_FORGET, "a pass over children that is none");
+    FITS(o->pass < SWEEP_FORGET, "a pass over children that is none");
     FITS(o->pass_next <= o->next && o->again <= o->next, "a pass over no children");
     bool waits = j->state == JOB_WAITING && j->parents_open == 1;
     bool is_over = job_state_is_terminal(j->state);
     FITS(!is_over || o->pass == SWEEP_NONE || o->pass == SWEEP_CANCEL, "children that begin again after all is over");
     FITS(!o->is_open || waits, "a foreach that waits for children and does not");
     FITS(!o->is_open || o->cause == CAUSE_NONE || o->cause == CAUSE_REQUEST || o->cause == CAUSE_SAGA ||
-             o->cause == CAUSE_DEADLINE || o->cause == CAUSE_CHILDREN,
+             o->cause == CAUSE_DEADLINE || o->cause == CAUSE_CHILDREN || o->cause == CAUSE_FLOW_TIMEOUT,
          "a foreach called off for no reason");
     l->expansion = expand_make(s, job, o->count, o->items);
     struct expansion *x = expansion_at(s, l->expansion);
@@ -620,7 +647,7 @@ static enum err load_version(struct loader *l, uint32_t service, uint64_t id, ui
     const struct flow *f = flow_at(s, flow);
     FITS(f->jobs.count == 1 && f->tenant == service_at(s, service)->tenant, "a version that is none");
     FITS(f->unwinding == UNWIND_NONE && f->sweep == SWEEP_NONE && f->graph->foreign.count == 0 &&
-             f->state == FLOW_RUNNING,
+             f->state == FLOW_RUNNING && f->finale == 0,
          "a version with a past");
     const struct job *j = job_at(s, f->jobs.at[0]);
     const struct options *o = job_options(s, j);

@@ -115,6 +115,21 @@ static void put_limits(struct snapshot_writer *w) {
     }
 }
 
+static void put_finale(const struct state *s, const struct flow *f, struct snap_flow *o) {
+    if (f->finale == 0) return;
+    const struct finale *x = finale_at(s, f->finale);
+    o->has_finale = true;
+    o->timeout_ms = x->timeout_ms;
+    o->began_ms = x->began.ms;
+    o->deadline_ms = x->deadline.ms;
+    o->stage = x->stage;
+    o->called = x->called;
+    o->cancelled = x->cancelled;
+    o->timed_out = x->timed_out;
+    o->late = x->late;
+    o->is_again = x->is_again;
+}
+
 static void put_flow(struct snapshot_writer *w, const struct flow *f) {
     struct snap_foreign *foreign = ARENA_ARRAY(&w->arena, struct snap_foreign, f->graph->foreign.count + 1);
     for (uint32_t i = 0; i < f->graph->foreign.count; i++) {
@@ -149,6 +164,7 @@ static void put_flow(struct snapshot_writer *w, const struct flow *f) {
                           .unwinding = f->unwinding,
                           .entered = {f->graph->entered.at, f->graph->entered.count},
                           .compensate_on = f->compensate_on};
+    put_finale(w->state, f, &o);
     put(w, OBJ_FLOW, &o);
 }
 

@@ -4,6 +4,7 @@
 #include "attempt_notes.h"
 #include "expand.h"
 #include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "heap.h"
@@ -27,6 +28,24 @@ bool view_has_services(const struct state *s) {
 bool view_is_of_service(const struct state *s, flow_id id) {
     uint32_t index = flow_find(s, id);
     return index != 0 && flow_at(s, index)->of_service;
+}
+
+static void fill_finale(const struct state *s, const struct flow *f, struct flow_view *ret) {
+    ret->timeout.ms = ret->deadline.ms = TIME_NEVER;
+    if (f->finale == 0) return;
+    const struct finale *x = finale_at(s, f->finale);
+    for (uint32_t i = 0; i < JOB_STAGE_COUNT - 1; i++)
+        for (uint32_t state = 0; state < JOB_STATE_COUNT; state++) {
+            ret->has_stages |= x->by_state[i][state] > 0;
+            if (state != JOB_WAITING && state != JOB_SKIPPED) ret->ran[i] += x->by_state[i][state];
+        }
+    ret->stage = (enum flow_stage)x->stage;
+    ret->called = (enum flow_stage)x->called;
+    ret->outcome = x->stage == FLOW_STAGE_MAIN ? FLOW_RUNNING : finale_outcome(s, f);
+    ret->timed_out = x->timed_out;
+    if (x->timeout_ms > 0) ret->timeout.ms = x->began.ms + x->timeout_ms;
+    if (x->deadline.ms > 0) ret->deadline = x->deadline;
+    ret->late = x->late;
 }
 
 bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
@@ -61,6 +80,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .slot = {head.slot_ms},
                               .zone = head.zone,
                               .source = head.source};
+    fill_finale(s, f, ret);
     return true;
 }
 

@@ -19,6 +19,12 @@ struct flow_view {
     bool of_service; /* made by the engine for one version of a service */
     enum unwinding unwinding;
     enum compensate_on compensate_on;
+    bool has_stages; /* it has jobs behind its main ones; so the next three */
+    uint32_t ran[JOB_STAGE_COUNT - 1]; /* by stage behind the main one: jobs that are neither waiting nor skipped */
+    enum flow_stage stage, called; /* called: by the end of the main jobs; FLOW_STAGE_MAIN = neither, or not yet */
+    enum flow_state outcome; /* of the main jobs; FLOW_RUNNING = they are not over */
+    bool timed_out, late;
+    wall_time timeout, deadline; /* when its time is over, and from when on it is late; TIME_NEVER */
     uint32_t undo_count; /* compensations that were entered and have not been made */
     uint32_t job_count;
     const uint32_t *by_state; /* [JOB_STATE_COUNT] */
@@ -277,6 +283,7 @@ const uint64_t *view_tally(const struct state *s); /* TALLY_COUNT numbers, see t
     X(BLOCK_NOTHING, "nothing", "it is running")                                                \
     X(BLOCK_SETTLING, "settling", "an earlier change of the flow is still being processed")     \
     X(BLOCK_PARENTS, "parents", "waiting for other jobs")                                       \
+    X(BLOCK_STAGE, "stage", "waiting for the end of the main jobs")                             \
     X(BLOCK_CHILDREN, "children", "waiting for its items")                                      \
     X(BLOCK_PARALLEL, "max_parallel", "max_parallel of its foreach job is reached")             \
     X(BLOCK_TIME, "time", "waiting for its start time")                                         \

@@ -4,6 +4,7 @@
 #include "class.h"
 #include "expand.h"
 #include "external.h"
+#include "finale.h"
 #include "flow.h"
 #include "panic.h"
 #include "question.h"
@@ -155,6 +156,8 @@ static void why_waiting(const struct state *s, const struct job *j, struct why_j
         ret->block = BLOCK_CHILDREN;
     } else if (j->parents_open && flow_at(s, j->flow)->of_service) {
         ret->block = BLOCK_VERSION;
+    } else if (finale_holds(s, j)) {
+        ret->block = BLOCK_STAGE;
     } else if (j->parents_open) {
         ret->block = BLOCK_PARENTS;
         ret->parents_open = j->parents_open;

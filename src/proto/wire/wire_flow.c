@@ -84,6 +84,9 @@ static const struct tlv_field flow_fields[] = {
     TLV_FIELD(10, TLV_ENUM, wire_flow, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
     TLV_FIELD(20, TLV_MSG, wire_flow, source, .sub = &wire_source_desc),
     TLV_FIELD(21, TLV_TEXT, wire_flow, source_name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(80, TLV_I64, wire_flow, timeout_ms),
+    TLV_FIELD(81, TLV_I64, wire_flow, deadline_ms),
+    TLV_FIELD(82, TLV_I64, wire_flow, late_after_ms),
 };
 const struct tlv_desc wire_flow_desc = TLV_DESC("flow", wire_flow, flow_fields);
 

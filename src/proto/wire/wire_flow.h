@@ -72,6 +72,9 @@ struct wire_flow {
     struct slice params; /* of the flow file: a JSON object; with `part`, which has them in it, to be shown */
     bool check;          /* judge it like a submit, and do nothing */
     uint8_t compensate_on; /* enum compensate_on */
+    int64_t timeout_ms;    /* of its main jobs together, from the submit on; 0 = none */
+    int64_t deadline_ms;   /* wall: from then on the flow is late; 0 = none */
+    int64_t late_after_ms; /* the same, counted from the submit, or from the slot */
     struct wire_source source; /* to be kept with the flow */
     struct slice source_name;  /* of that file; with `spec` and no `source`, the spec is kept under it */
 };

@@ -34,6 +34,12 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(32, TLV_U64, wire_flow_view, source_bytes),
     TLV_FIELD(33, TLV_HASH, wire_flow_view, source),
     TLV_FIELD(34, TLV_TEXT, wire_flow_view, again_of, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(80, TLV_TEXT, wire_flow_view, stage, .max = WIRE_NAME_MAX),
+    TLV_FIELD(81, TLV_TEXT, wire_flow_view, called, .max = WIRE_NAME_MAX),
+    TLV_FIELD(82, TLV_BOOL, wire_flow_view, timed_out),
+    TLV_FIELD(83, TLV_BOOL, wire_flow_view, late),
+    TLV_FIELD(84, TLV_I64, wire_flow_view, timeout_at_ms),
+    TLV_FIELD(85, TLV_I64, wire_flow_view, deadline_ms),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
 
@@ -92,6 +98,7 @@ static const struct tlv_field job_view_fields[] = {
     TLV_FIELD(41, TLV_I64, wire_job_view, ended_ms),
     TLV_FIELD(42, TLV_TEXT, wire_job_view, code, .max = WIRE_NAME_MAX),
     TLV_FIELD(43, TLV_TEXT, wire_job_view, waits_for, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(80, TLV_TEXT, wire_job_view, stage, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_job_view_desc = TLV_DESC("job_view", wire_job_view, job_view_fields);
 

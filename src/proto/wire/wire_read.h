@@ -30,6 +30,10 @@ struct wire_flow_view {
     uint64_t source_bytes;    /* of that file; 0 = not known */
     struct slice source;      /* hash of the blob that keeps it; empty = it is not kept */
     struct slice again_of;    /* the flow whose file this one ran again */
+    struct slice stage;       /* of one with jobs behind its main ones: main, on_success, on_failure, finally, over */
+    struct slice called;      /* on_success or on_failure, once the main jobs are over */
+    bool timed_out, late;
+    int64_t timeout_at_ms, deadline_ms; /* when its time is over, and from when on it is late; 0 = never */
 };
 
 struct wire_attempt_view {
@@ -68,6 +72,7 @@ struct wire_job_view {
     uint32_t items;            /* of a foreach job that got them: how many; so the next three */
     uint32_t items_begun, items_open, items_bad; /* that began, of these under way, and that ended badly */
     int64_t started_ms, ended_ms; /* of its last attempt; 0 = not yet */
+    struct slice stage;           /* of a job behind the main ones: on_success, on_failure, finally */
     struct slice code, waits_for; /* as `why` tells it; in lists that were asked for reasons */
 };
 

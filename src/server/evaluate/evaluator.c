@@ -226,7 +226,8 @@ enum err evaluator_check(struct server *s, const struct job_spec *job, const str
     if (e == ERR_OK && !has_slot) e = runtext_roots(run, &roots, why);
     if (e == ERR_OK && ((roots & ROOT_BIT(ROOT_SCHEDULE)) != 0 || (!has_slot && run->late.len > 0)))
         e = why_set(why, ERR_INVALID, "it uses `schedule`, and no schedule makes this flow");
-    return e == ERR_OK ? runtext_jobs(run, check_parent, &copy, why) : e;
+    /* one that follows the main jobs may use what any of them left */
+    return e == ERR_OK && o->stage == FLOW_STAGE_MAIN ? runtext_jobs(run, check_parent, &copy, why) : e;
 }
 
 /* ---- passes ---- */

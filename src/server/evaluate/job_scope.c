@@ -15,7 +15,52 @@
 
 /* ---- its flow ---- */
 
-static void flow_write(struct server *s, const struct flow_view *flow, struct arena *arena, struct buf *out) {
+#define FAILED_TOLD_MAX 100u
+
+/* The jobs that failed by themselves, with how their last attempts ended. */
+struct failed_list {
+    struct server *server;
+    struct arena *arena;
+    struct json *json;
+    uint32_t count;
+};
+
+static void failed_write(void *ctx, const struct job_view *job) {
+    struct failed_list *list = ctx;
+    struct attempt_view *attempts = NULL;
+    bool is_main = job->options->stage == FLOW_STAGE_MAIN;
+    if (!is_main || !job_is_dead_letter(job->state, job->cause) || list->count == FAILED_TOLD_MAX) return;
+    uint32_t count = view_attempts(server_state(list->server), job->ref, list->arena, &attempts);
+    list->count++;
+    json_object(list->json);
+    json_key(list->json, "name");
+    json_text(list->json, job->name);
+    json_key(list->json, "state");
+    json_str(list->json, job_state_word(job->state));
+    json_key(list->json, "cause");
+    json_str(list->json, job_cause_word(job->cause));
+    json_key(list->json, "exit_code");
+    json_u64(list->json, count > 0 && !attempts[count - 1].is_open ? attempts[count - 1].exit_code : 0);
+    json_object_end(list->json);
+}
+
+/* What the main jobs came to, for a job that follows them. */
+static void outcome_write(struct server *s, const struct flow_view *flow, struct arena *arena, struct json *j) {
+    struct failed_list list = {s, arena, j, 0};
+    json_key(j, "state");
+    json_str(j, flow_state_words[flow->outcome]);
+    json_key(j, "failed");
+    json_array(j);
+    view_each_job(server_state(s), flow->id, failed_write, &list);
+    json_array_end(j);
+    json_key(j, "timed_out");
+    json_bool(j, flow->timed_out);
+    json_key(j, "late");
+    json_bool(j, flow->late);
+}
+
+static void flow_write(struct server *s, const struct flow_view *flow, bool is_follower, struct arena *arena,
+                       struct buf *out) {
     const struct label *labels = NULL;
     uint32_t count = view_labels(server_state(s), flow->id, arena, &labels);
     struct json j;
@@ -25,6 +70,7 @@ static void flow_write(struct server *s, const struct flow_view *flow, struct ar
     json_text(&j, server_view_flow_name(s, flow->id));
     json_key(&j, "name");
     json_text(&j, flow->name);
+    if (is_follower) outcome_write(s, flow, arena, &j);
     json_key(&j, "labels");
     buf_put_u8(out, '{');
     for (uint32_t i = 0; i < count; i++) {
@@ -39,10 +85,10 @@ static void flow_write(struct server *s, const struct flow_view *flow, struct ar
     buf_put_slice(out, SLICE("}}"));
 }
 
-static struct slice flow_json(struct server *s, const struct flow_view *flow, struct arena *arena) {
+static struct slice flow_json(struct server *s, const struct flow_view *flow, bool is_follower, struct arena *arena) {
     struct buf out;
     buf_init(&out, WIRE_BODY_MAX);
-    flow_write(s, flow, arena, &out);
+    flow_write(s, flow, is_follower, arena, &out);
     struct slice copy = arena_slice(arena, buf_slice(&out));
     buf_fini(&out);
     return copy;
@@ -146,14 +192,30 @@ static enum err outputs_of(struct server *s, struct slice tenant, const struct j
     return e == ERR_OK ? ERR_OK : why_wrap(why, e, "outputs of %.*s", SLICE_FMT(parent->name));
 }
 
+/* The main jobs that are named: a job that follows them needs none of them. Into `ret`, behind the first `count`. */
+static uint32_t main_jobs_of(struct server *s, const struct job_view *job, const struct named *named, uint32_t *ret,
+                             uint32_t count) {
+    if (job->options->stage == FLOW_STAGE_MAIN) return count;
+    for (uint32_t i = 0; i < named->count; i++) {
+        struct job_view main;
+        bool twice = false;
+        if (named->names[i].len == 0) continue;
+        if (!view_job_by_name(server_state(s), job->ref.flow, named->names[i], &main)) continue;
+        for (uint32_t k = 0; k < count; k++) twice = twice || ret[k] == main.ref.ordinal;
+        if (!twice && main.options->stage == FLOW_STAGE_MAIN) ret[count++] = main.ref.ordinal;
+    }
+    return count;
+}
+
 static enum err parents_of(struct server *s, const struct flow_view *flow, const struct job_view *job,
                            const struct named *named, struct arena *arena, struct scope *ret, struct why *why) {
     struct job_ref ref = {job->ref.flow, job->item == UINT32_MAX ? job->ref.ordinal : job->whole};
     uint32_t count = named->count == 0 ? 0 : view_parents(server_state(s), ref, NULL, 0);
-    uint32_t *ordinals = ARENA_ARRAY(arena, uint32_t, count + 1);
-    struct scope_job *list = ARENA_ARRAY(arena, struct scope_job, count + 1);
+    uint32_t *ordinals = ARENA_ARRAY(arena, uint32_t, (size_t)count + named->count + 1);
+    struct scope_job *list = ARENA_ARRAY(arena, struct scope_job, (size_t)count + named->count + 1);
     size_t bytes = 0;
     (void)view_parents(server_state(s), ref, ordinals, count);
+    count = main_jobs_of(s, job, named, ordinals, count);
     for (uint32_t i = 0; i < count; i++) {
         struct job_view parent;
         if (!view_job(server_state(s), (struct job_ref){ref.flow, ordinals[i]}, &parent)) continue;
@@ -216,7 +278,8 @@ enum err job_scope_make(struct server *s, const struct job_view *job, const stru
     *ret = (struct scope){0};
     if (!view_flow(server_state(s), job->ref.flow, &flow))
         return why_set(why, ERR_NOT_FOUND, "its flow no longer exists");
-    ret->flow = flow_json(s, &flow, arena);
+    bool is_follower = job->options->stage != FLOW_STAGE_MAIN;
+    ret->flow = flow_json(s, &flow, is_follower, arena);
     struct named named = {.arena = arena};
     enum err e = job_scope_slot(s, job->ref.flow, run, arena, ret, why);
     if (e == ERR_OK) e = runtext_jobs(run, name_add, &named, why);

@@ -109,6 +109,21 @@ static uint32_t target_add(struct event_ring *f, uint32_t wait, const struct tar
     return index;
 }
 
+/* Of a flow that is over: what else became of it. */
+static struct slice flow_words(struct server *s, const struct flow_view *flow) {
+    struct buf text;
+    buf_init(&text, 256);
+    if (flow->timed_out) buf_put_slice(&text, SLICE(", its time was over (timeout)"));
+    if (flow->late) buf_put_slice(&text, SLICE(", late"));
+    if (flow->called != FLOW_STAGE_MAIN && flow->ran[flow->called - 1] > 0)
+        buf_printf(&text, ", %s ran", flow_stage_words[flow->called]);
+    if (flow->ran[FLOW_STAGE_FINALLY - 1] > 0) buf_put_slice(&text, SLICE(", finally ran"));
+    struct slice words = text.len > 2 ? slice_of(text.at + 2, text.len - 2) : (struct slice){0};
+    words = arena_slice(&s->frame_arena, words);
+    buf_fini(&text);
+    return words;
+}
+
 /* What is told of something that is over, now. False: it is not over. */
 static bool show_over(struct server *s, const struct target *t, struct wire_job_view *ret) {
     struct flow_view flow;
@@ -116,7 +131,8 @@ static bool show_over(struct server *s, const struct target *t, struct wire_job_
     if (t->whole) {
         if (!view_flow(server_state(s), t->job.flow, &flow) || flow.state == FLOW_RUNNING) return false;
         *ret = (struct wire_job_view){.job = server_view_flow_name(s, flow.id),
-                                      .state = slice_str(flow_state_words[flow.state])};
+                                      .state = slice_str(flow_state_words[flow.state]),
+                                      .reason = flow_words(s, &flow)};
         return true;
     }
     if (!view_job(server_state(s), t->job, &job) || !job_state_is_terminal(job.state)) return false;
@@ -208,7 +224,11 @@ static void wait_hears(struct server *s, uint32_t index, const struct effect *e)
     struct job_view job;
     arena_reset(&s->frame_arena);
     if (!t->whole && view_job(server_state(s), v->job, &job)) server_view_job(s, &job, false, &over);
-    if (t->whole) over.job = server_view_flow_name(s, v->job.flow);
+    if (t->whole) {
+        struct flow_view flow;
+        over.job = server_view_flow_name(s, v->job.flow);
+        if (view_flow(server_state(s), v->job.flow, &flow)) over.reason = flow_words(s, &flow);
+    }
     over.state = slice_str(t->whole ? flow_state_words[v->flow_state] : job_state_word(v->to));
     bool ends = w->any || w->left == 1;
     struct wire_waited m = {.lsn = e->lsn, .over = {&over, 1}};

@@ -102,6 +102,11 @@ enum err flow_file_read(struct server *s, const struct request *r, const struct 
     if (from->key_ms != 0) flow.key_ms = from->key_ms;
     if (from->trace.len > 0) flow.trace = from->trace;
     if (from->compensate_on != COMPENSATE_FATAL) flow.compensate_on = from->compensate_on;
+    if (from->timeout_ms != 0) flow.timeout_ms = from->timeout_ms;
+    if (from->deadline_ms != 0 || from->late_after_ms != 0) {
+        flow.deadline_ms = from->deadline_ms;
+        flow.late_after_ms = from->late_after_ms;
+    }
     if (from->labels.count > 0) flow.labels = from->labels;
     flow.part.more = from->part.more;
     *ret = flow;
@@ -114,6 +119,8 @@ enum err flow_file_read_jobs(struct server *s, const struct request *r, const st
     if (from->part.jobs.count > 0) return why_set(why, ERR_INVALID, "a flow file or jobs, not both");
     enum err e = read_spec(s, r, &file, true, &flow, why);
     if (e != ERR_OK) return e;
+    if (flow.timeout_ms != 0 || flow.deadline_ms != 0 || flow.late_after_ms != 0)
+        return why_set(why, ERR_INVALID, "`timeout` and `deadline` are given with the submit of the flow");
     *ret = flow.part;
     ret->more = from->part.more;
     return ERR_OK;

@@ -252,6 +252,9 @@ enum err req_flow_made(struct server *s, const struct request *r, const struct w
     c->name = flow->name;
     c->trace = flow->trace;
     c->compensate_on = (enum compensate_on)flow->compensate_on;
+    c->timeout_ms = flow->timeout_ms;
+    c->deadline_ms = flow->deadline_ms;
+    c->late_after_ms = flow->late_after_ms;
     c->labels = labels.at;
     c->label_count = labels.count;
     if (flow->key.len > 0) {

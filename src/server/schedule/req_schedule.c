@@ -44,6 +44,9 @@ HANDLER(req_schedule_set) {
     if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
     if (e == ERR_OK && flow.as.submit.key.len > 0)
         e = why_set(&why, ERR_INVALID, "a scheduled flow cannot have an idempotency key");
+    if (e == ERR_OK && flow.as.submit.deadline_ms != 0)
+        e = why_set(&why, ERR_INVALID,
+                    "the deadline of a scheduled flow is a duration, which counts from the slot: `deadline: 2h`");
     const struct cmd_submit *made = &flow.as.submit;
     cmd.as.schedule = (struct cmd_schedule){.name = m->name,
                                             .expression = m->expression,
@@ -55,6 +58,8 @@ HANDLER(req_schedule_set) {
                                             .end_ms = m->end_ms,
                                             .flow_name = made->name.len > 0 ? made->name : m->name,
                                             .compensate_on = made->compensate_on,
+                                            .timeout_ms = made->timeout_ms,
+                                            .late_after_ms = made->late_after_ms,
                                             .labels = made->labels,
                                             .label_count = made->label_count,
                                             .jobs = made->jobs};

@@ -71,6 +71,9 @@ void event_view_make(const struct state_view *l, const struct effect *e, struct 
     case EVENT_FLOW:
         ret->event.target = state_view_flow_name(l, v->job.flow);
         ret->event.to = slice_str(flow_state_words[v->flow_state]);
+        if (v->news == NEWS_STAGE) ret->event.cause = slice_str(flow_stage_words[v->stage]);
+        if (v->news == NEWS_TIMED_OUT) ret->event.cause = SLICE("flow_timeout");
+        if (v->news == NEWS_LATE) ret->event.cause = SLICE("flow_late");
         break;
     case EVENT_JOB:
         ret->ordinal = v->job.ordinal;

@@ -235,6 +235,8 @@ static const char *const cause_texts[JOB_CAUSE_COUNT] = {
                         "the output of the service)",
     [CAUSE_REPLACED] = "a later deployment of the same service replaced it",
     [CAUSE_CHILDREN] = "more of its items failed than it allows",
+    [CAUSE_FLOW_TIMEOUT] = "the time of its flow was over (timeout)",
+    [CAUSE_OUTCOME] = "the jobs of its flow came to another end than it is for",
 };
 
 /* By people a job is denied; what the server finds itself skips it or fails it. */

@@ -81,6 +81,14 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
         ret->slot_ms = v->slot.ms;
         ret->slot = zone_book_slot(l->zones, v->zone, v->slot.ms, l->arena);
     }
+    if (v->has_stages) ret->stage = slice_str(flow_stage_words[v->stage]);
+    bool has_called = v->called != FLOW_STAGE_MAIN && v->ran[v->called - 1] > 0;
+    if (has_called) ret->called = slice_str(flow_stage_words[v->called]);
+    ret->timed_out = v->timed_out;
+    /* it may have ended before the mark came */
+    ret->late = v->late || (v->state != FLOW_RUNNING && v->finished.ms > v->deadline.ms);
+    ret->timeout_at_ms = shown_ms(v->timeout);
+    ret->deadline_ms = shown_ms(v->deadline);
     if (v->unwinding != UNWIND_NONE) ret->unwinding = slice_str(unwinding_words[v->unwinding]);
     show_not_compensated(v, ret);
 }
@@ -176,6 +184,7 @@ void state_view_job(const struct state_view *l, const struct job_view *v, bool d
     *ret = (struct wire_job_view){.job = state_view_job_name(l, v),
                                   .state = slice_str(job_state_word(v->state)),
                                   .kind = slice_str(job_kind_words[o->kind]),
+                                  .stage = o->stage ? slice_str(flow_stage_words[o->stage]) : (struct slice){0},
                                   .attempt = v->attempt,
                                   .attempts_max = attempts_max(v),
                                   .since_ms = shown_ms(v->since),

@@ -24,6 +24,19 @@ describe("the inspector's fields", () => {
     expect(find(find(job, "compensate").fields!, "run").kind).toBe("long");
   });
 
+  it("the end of a flow has a group, and its jobs are edited as text", () => {
+    const end = flowGroups.find((group) => group.title === "Its times and its end")!.fields;
+    expect(end.map((field) => [field.key, field.kind])).toEqual([
+      ["timeout", "text"],
+      ["deadline", "text"],
+      ["on_success", "value"],
+      ["on_failure", "value"],
+      ["finally", "value"],
+    ]);
+    const jobs = { clean: { run: "rm -rf out" } };
+    expect(valueOf(find(end, "finally"), textOf(find(end, "finally"), jobs))).toEqual(jobs);
+  });
+
   it("values become text and text values", () => {
     const round = (key: string, text: string) => valueOf(find(job, key), text);
     expect(round("retries", "3")).toBe(3);

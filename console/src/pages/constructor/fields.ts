@@ -46,6 +46,9 @@ function formsOf(schema: Schema): Schema[] {
 }
 
 const isMap = (form: Schema): boolean => typesOf(form).includes("object") && form.properties === undefined;
+/** Of jobs by their names, and not of plain values: edited as text. */
+const isMapOfObjects = (form: Schema): boolean =>
+  isMap(form) && typeof form.additionalProperties === "object" && formsOf(form.additionalProperties).some((each) => each.properties !== undefined);
 
 function fieldOf(key: string, schema: Schema, within: string[]): Field {
   const text = schema.description ?? "";
@@ -60,6 +63,7 @@ function fieldOf(key: string, schema: Schema, within: string[]): Field {
   }
   const choices = forms.flatMap((form) => form.enum ?? []).map(String);
   if (choices.length > 0) return { ...field, kind: "choice", choices };
+  if (forms.some(isMapOfObjects)) return { ...field, kind: "value" };
   if (forms.some(isMap)) return { ...field, kind: "map" };
   const types = new Set(forms.flatMap(typesOf));
   const hint = forms.find((form) => form.description !== undefined)?.description;
@@ -112,6 +116,7 @@ const JOB_GROUPS: [string, string[]][] = [
 const FLOW_GROUPS: [string, string[]][] = [
   ["The flow", ["name", "description", "params", "labels"]],
   ["For all its jobs", ["defaults"]],
+  ["Its times and its end", ["timeout", "deadline", "on_success", "on_failure", "finally"]],
   ["Schedule and idempotency", ["key", "key_for", "schedule", "phases", "compensate_on", "trace"]],
 ];
 

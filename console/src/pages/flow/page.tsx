@@ -157,6 +157,28 @@ function Facts({ view }: { view: FlowView }) {
           <dd>{view.tenant}</dd>
         </div>
       ) : null}
+      {view.stage && view.stage !== "main" ? (
+        <div>
+          <dt>Stage</dt>
+          <dd>{view.called && view.stage === "over" ? `${view.stage} (${view.called} ran)` : view.stage}</dd>
+        </div>
+      ) : null}
+      {view.timeout_at_ms ? (
+        <div>
+          <dt>{view.timed_out ? "Timed out" : "Timeout"}</dt>
+          <dd>
+            <Ago ms={view.timeout_at_ms} />
+          </dd>
+        </div>
+      ) : null}
+      {view.deadline_ms ? (
+        <div>
+          <dt>{view.late ? "Late since" : "Deadline"}</dt>
+          <dd>
+            <Ago ms={view.deadline_ms} />
+          </dd>
+        </div>
+      ) : null}
       {view.unwinding ? (
         <div>
           <dt>Saga</dt>
@@ -294,6 +316,8 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
           <StateBadge state={state} />
           {view.paused ? <span class="badge state-held">⏸ paused</span> : null}
           {view.cancelling ? <span class="badge state-cancelled">⊘ being cancelled</span> : null}
+          {view.late ? <span class="badge state-held">late</span> : null}
+          {view.timed_out ? <span class="badge state-timed_out">timed out</span> : null}
           {view.archived ? <span class="badge faint">from the history</span> : null}
         </div>
         <div class="actions">

@@ -1049,6 +1049,9 @@ class Flow(TypedDict, total=False):
     compensate_on: str
     source: Source
     source_name: str
+    timeout_ms: int
+    deadline_ms: int
+    late_after_ms: int
 
 
 class SubmittedFlow(TypedDict, total=False):
@@ -1093,6 +1096,12 @@ class FlowView(TypedDict, total=False):
     source_bytes: int
     source: bytes
     again_of: str
+    stage: str
+    called: str
+    timed_out: bool
+    late: bool
+    timeout_at_ms: int
+    deadline_ms: int
 
 
 class JobView(TypedDict, total=False):
@@ -1128,6 +1137,7 @@ class JobView(TypedDict, total=False):
     ended_ms: int
     code: str
     waits_for: str
+    stage: str
 
 
 class Pair(TypedDict, total=False):
@@ -1610,6 +1620,7 @@ class Options(TypedDict, total=False):
     free_losses: int
     trigger: str
     retry_on: int
+    stage: str
 
 
 class Job(TypedDict, total=False):
@@ -2384,6 +2395,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (10, "compensate_on", "enum", "fatal failure"),
         (20, "source", "message", "source"),
         (21, "source_name", "text", ""),
+        (80, "timeout_ms", "int", ""),
+        (81, "deadline_ms", "int", ""),
+        (82, "late_after_ms", "int", ""),
     ),
     "submitted_flow": (
         (1, "flow", "text", ""),
@@ -2425,6 +2439,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (32, "source_bytes", "uint", ""),
         (33, "source", "bytes", ""),
         (34, "again_of", "text", ""),
+        (80, "stage", "text", ""),
+        (81, "called", "text", ""),
+        (82, "timed_out", "bool", ""),
+        (83, "late", "bool", ""),
+        (84, "timeout_at_ms", "int", ""),
+        (85, "deadline_ms", "int", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2459,6 +2479,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (41, "ended_ms", "int", ""),
         (42, "code", "text", ""),
         (43, "waits_for", "text", ""),
+        (80, "stage", "text", ""),
     ),
     "pair": (
         (1, "key", "text", ""),
@@ -2894,6 +2915,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (62, "free_losses", "uint", ""),
         (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
         (64, "retry_on", "uint", ""),
+        (120, "stage", "enum", "main on_success on_failure finally"),
     ),
     "job": (
         (1, "name", "text", ""),

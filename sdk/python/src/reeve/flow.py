@@ -38,6 +38,7 @@ _current: "contextvars.ContextVar[Optional[Flow]]" = contextvars.ContextVar("ree
 
 
 PART_JOBS = 5000  # in one message
+STAGES = ("on_success", "on_failure", "finally")
 BLOB_PATH = "sha256:"  # what the path of a file that is at the server already begins with
 
 
@@ -116,7 +117,8 @@ class Flow:
 
     def __init__(self, name: str = "", *, key: str = "", labels: Optional[Mapping[str, str]] = None,
                  params: Optional[Mapping[str, Any]] = None, defaults: Optional[JobKeys] = None,
-                 phases: Sequence[str] = (), compensate_on: str = "", client: Optional[Client] = None) -> None:
+                 phases: Sequence[str] = (), compensate_on: str = "", timeout: Any = None, deadline: Any = None,
+                 client: Optional[Client] = None) -> None:
         self.name = name
         self.key = key
         self.labels = dict(labels or {})
@@ -124,9 +126,12 @@ class Flow:
         self.defaults = defaults
         self.phases = list(phases)
         self.compensate_on = compensate_on
+        self.timeout = timeout
+        self.deadline = deadline
         self.id = ""
         self._client = client
         self._jobs: Dict[str, Dict[str, Any]] = {}
+        self._stages: Dict[str, str] = {}  # of those that wait for the end of the others
         self._counts: Dict[str, int] = {}  # of names that were wanted more than once
         self._submitted = 0  # so many of them are at the server
         self._blobs: List[bytes] = []  # that must be there before
@@ -164,8 +169,12 @@ class Flow:
 
     # ---- describing
 
-    def job(self, name: str, run: Optional[Command] = None, **keys: "Unpack[JobKeys]") -> "Job[Any]":
-        """Adds a job. `run` is a command; or say another kind by its key: `script=`, `gate=`, `sleep=`, …"""
+    def job(self, name: str, run: Optional[Command] = None, *, stage: str = "", **keys: "Unpack[JobKeys]") -> "Job[Any]":
+        """Adds a job. `run` is a command; or say another kind by its key: `script=`, `gate=`, `sleep=`, …
+
+        With `stage` ("on_success", "on_failure" or "finally") it waits for the end of all jobs without one."""
+        if stage and stage not in STAGES:
+            raise errors.Invalid("the stage of a job is one of %s, not `%s`" % (", ".join(STAGES), stage))
         if name in self._jobs:
             raise errors.DuplicateName("the flow has a job `%s` already" % name)
         every: Dict[str, Any] = dict(keys)
@@ -174,6 +183,8 @@ class Flow:
         if "needs" in every:
             every["needs"] = list(dict.fromkeys(_need(self, one) for one in ops.as_list(every["needs"])))
         self._jobs[name] = self._with_files(as_spec(every))
+        if stage:
+            self._stages[name] = stage
         return Job(self, name)
 
     def free_name(self, wanted: str) -> str:
@@ -216,7 +227,11 @@ class Flow:
         return self._spec(list(self._jobs))
 
     def _spec(self, names: Sequence[str]) -> Dict[str, Any]:
-        spec: Dict[str, Any] = {"jobs": {name: self._jobs[name] for name in names}}
+        spec: Dict[str, Any] = {}
+        for name in names:
+            spec.setdefault(self._stages.get(name, "jobs"), {})[name] = self._jobs[name]
+        if not spec or not self.id:
+            spec.setdefault("jobs", {})
         if self.name and not self.id:
             spec["name"] = self.name
         if self.labels and not self.id:
@@ -225,6 +240,8 @@ class Flow:
             spec["params"] = plain(self.params)
         if self.compensate_on and not self.id:
             spec["compensate_on"] = self.compensate_on
+        if not self.id:
+            spec.update(as_spec({"timeout": self.timeout, "deadline": self.deadline}))
         if self.defaults:
             spec["defaults"] = as_spec(self.defaults)
         if self.phases:
