@@ -658,6 +658,7 @@ class ScheduleList(TypedDict, total=False):
 class ServiceSet(TypedDict, total=False):
     name: str
     desired: str
+    replicas: int
 
 
 class ServiceList(TypedDict, total=False):
@@ -1010,6 +1011,7 @@ class Run(TypedDict, total=False):
     handler: str
     titan: str
     late: str
+    replica_of: str
 
 
 class Name(TypedDict, total=False):
@@ -1273,6 +1275,12 @@ class ServiceView(TypedDict, total=False):
     text: str
     due_ms: int
     attempt: int
+    replica_of: str
+    replica: int
+    update: str
+    overlaps: bool
+    previous_healthy: bool
+    previous_port: int
 
 
 class WorkerInfo(TypedDict, total=False):
@@ -1595,6 +1603,9 @@ class Options(TypedDict, total=False):
     free_losses: int
     trigger: str
     retry_on: int
+    update: str
+    replica_of: str
+    replicas: int
 
 
 class Job(TypedDict, total=False):
@@ -2023,6 +2034,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "service_set": (
         (1, "name", "text", ""),
         (2, "desired", "enum", "running stopped removed restart"),
+        (3, "replicas", "uint", ""),
     ),
     "service_list": (
         (1, "lsn", "uint", ""),
@@ -2326,6 +2338,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (65, "handler", "text", ""),
         (66, "titan", "text", ""),
         (67, "late", "text", ""),
+        (82, "replica_of", "text", ""),
     ),
     "name": (
         (1, "name", "text", ""),
@@ -2566,6 +2579,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "text", "text", ""),
         (14, "due_ms", "int", ""),
         (15, "attempt", "uint", ""),
+        (16, "replica_of", "text", ""),
+        (17, "replica", "uint", ""),
+        (18, "update", "text", ""),
+        (19, "overlaps", "bool", ""),
+        (20, "previous_healthy", "bool", ""),
+        (21, "previous_port", "uint", ""),
     ),
     "worker_info": (
         (1, "pool", "text", ""),
@@ -2857,6 +2876,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (62, "free_losses", "uint", ""),
         (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
         (64, "retry_on", "uint", ""),
+        (125, "update", "enum", "stop_first start_first"),
+        (126, "replica_of", "text", ""),
+        (127, "replicas", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
