@@ -161,7 +161,8 @@ export default function ServicesPage({ place }: PageProps) {
     query: { most: 200 },
     rowsOf: (answer) => answer.services,
     cursorOf: (answer) => textOf(answer.cursor),
-    wakes: (event) => event.type === "service" || event.type === "worker",
+    // a version that was told to stop has stopped when its job is cancelled
+    wakes: (event) => event.type === "service" || event.type === "worker" || (event.type === "job" && event.to === "cancelled"),
   });
   const rows = pages.rows?.filter((service) => service.name?.includes(name));
   return (
