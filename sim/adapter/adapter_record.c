@@ -225,6 +225,9 @@ static void job_options(struct arena *arena, const struct options *o, struct tra
     ret->restart_cap_ms = o->restart_cap_ms;
     ret->restart_reset_ms = o->restart_reset_ms;
     ret->healthy_within_ms = o->healthy_within_ms;
+    ret->start_first = o->update == UPDATE_START_FIRST;
+    ret->replica_of = bytes(o->replica_of);
+    ret->replicas = o->replicas;
 }
 
 /* How long the message of the job is that runs a version. */
@@ -298,6 +301,10 @@ static const struct trace_job *jobs(struct arena *arena, const struct tlv_list *
 }
 
 /* ---- records ---- */
+
+static void scaled(const struct rec_scaled *r, struct trace_entry *e) {
+    e->as.scaled = (struct trace_scaled){bytes(r->head.tenant), bytes(r->name), r->replicas, r->from};
+}
 
 static void submitted(struct arena *arena, const struct rec_submitted *r, struct trace_entry *e) {
     e->as.jobs = (struct trace_jobs){
@@ -504,6 +511,7 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_POLICY: return TR_POLICY;
     case REC_REVOKED: return TR_REVOKED;
     case REC_SERVICE: return TR_SERVICE;
+    case REC_SCALED: return TR_SCALED;
     case REC_HEALTH: return TR_HEALTH;
     case REC_EXPANDED: return TR_EXPANDED;
     case REC_SCHEDULE: return TR_SCHEDULE;
@@ -594,6 +602,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.service = (struct trace_service){bytes(b->as_REC_SERVICE.head.tenant), bytes(b->as_REC_SERVICE.name),
                                                adapter_desired((enum service_desired)b->as_REC_SERVICE.desired)};
         break;
+    case REC_SCALED: scaled(&b->as_REC_SCALED, e); break;
     case REC_HEALTH:
         e->as.health = (struct trace_health){b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal, b->as_REC_HEALTH.attempt,
                                              b->as_REC_HEALTH.healthy};

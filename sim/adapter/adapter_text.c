@@ -37,6 +37,7 @@ static const char *const words[] = {
     [TR_LIMIT] = "limit",
     [TR_STORE] = "store",
     [TR_SERVICE] = "service",
+    [TR_SCALED] = "scaled",
     [TR_HEALTH] = "health",
     [TR_EXPANDED] = "expanded",
     [TR_POLICY] = "policy",
@@ -114,6 +115,9 @@ static void short_text(const struct adapter_line *l, const struct trace_entry *e
     else if (e->kind == TR_SERVICE)
         snprintf(l->out, l->len, "%s %.*s %.*s is to be %d", l->word, BYTES(e->as.service.tenant),
                  BYTES(e->as.service.name), (int)e->as.service.desired);
+    else if (e->kind == TR_SCALED)
+        snprintf(l->out, l->len, "%s %.*s %.*s to %u from %u", l->word, BYTES(e->as.scaled.tenant),
+                 BYTES(e->as.scaled.name), e->as.scaled.replicas, e->as.scaled.from);
     else if (e->kind == TR_HEALTH)
         snprintf(l->out, l->len, "%s %lu/%u#%u %s", l->word, (unsigned long)e->as.health.flow, e->as.health.ordinal,
                  e->as.health.attempt, e->as.health.healthy ? "good" : "bad");

@@ -2,6 +2,7 @@
 #include "check_service.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "panic.h"
 
@@ -18,7 +19,16 @@ struct service_word { /* about the health of an attempt: said by a worker, or re
     bool healthy;
 };
 
+struct made_version { /* what is asked of it beside its attempts */
+    uint64_t lsn;
+    uint64_t flow;
+    bool starts_first, exclusive;
+    bool in_set;
+};
+
 struct service_notes {
+    struct made_version *versions;
+    uint32_t version_count;
     struct wish *wishes;
     uint32_t wish_count;
     struct service_word *words;
@@ -39,6 +49,7 @@ void check_service_free(void *notes) {
     }
     free(n->wishes);
     free(n->words);
+    free(n->versions);
     free(n);
 }
 
@@ -66,6 +77,52 @@ static bool is_meant_to_run(const struct service_notes *n, const struct check_fl
     return false;
 }
 
+static void version_made(struct service_notes *n, const struct check_history *h, const struct trace_version *r) {
+    wish(n, h->lsn, r->tenant, r->service, TY_RUNNING);
+    n->versions = check_grow(n->versions, n->version_count, sizeof *n->versions);
+    n->versions[n->version_count++] = (struct made_version){h->lsn, r->flow, r->runner->start_first,
+                                                            r->runner->exclusive, r->runner->replica_of.len > 0};
+}
+
+static const struct made_version *version_of(const struct service_notes *n, uint64_t flow) {
+    for (uint32_t i = n->version_count; i > 0; i--) {
+        if (n->versions[i - 1].flow == flow) return &n->versions[i - 1];
+    }
+    return NULL;
+}
+
+static bool is_recorded_healthy(const struct service_notes *n, uint64_t flow) {
+    for (uint32_t i = 0; i < n->word_count; i++) {
+        if (n->words[i].lsn != 0 && n->words[i].flow == flow && n->words[i].healthy) return true;
+    }
+    return false;
+}
+
+/* Two versions may run at once while the newer, which starts first, has not been healthy: then either may be started
+ * again. From then on only the newer one is, until the older is gone. */
+static bool may_run_beside(const struct service_notes *n, uint64_t starts, uint64_t runs) {
+    const struct made_version *newer = version_of(n, starts > runs ? starts : runs);
+    const struct made_version *older = version_of(n, starts > runs ? runs : starts);
+    if (newer == NULL || older == NULL || !newer->starts_first || older->exclusive) return false;
+    return starts == newer->flow || !is_recorded_healthy(n, newer->flow);
+}
+
+/* Replicas above the number that a set was scaled to are to go. */
+static void scaled(struct service_notes *n, const struct check_history *h, const struct trace_entry *e) {
+    const struct trace_scaled *r = &e->as.scaled;
+    for (uint32_t i = 0; i < h->flow_count; i++) {
+        const struct check_flow *f = &h->flows[i];
+        const struct made_version *made = f->service.len > 0 ? version_of(n, f->id) : NULL;
+        uint32_t number = 0;
+        if (made == NULL || !made->in_set || !check_bytes_equal(f->tenant, r->tenant)) continue;
+        if (f->service.len <= r->name.len + 1 || memcmp(f->service.at, r->name.at, r->name.len) != 0) continue;
+        for (uint32_t k = r->name.len + 1; k < f->service.len; k++)
+            number = number * 10 + (uint32_t)(f->service.at[k] - '0');
+        if (f->service.at[r->name.len] == '.' && number > r->replicas)
+            wish(n, e->lsn, r->tenant, bytes_of(f->service), TY_REMOVED);
+    }
+}
+
 static bool assigned(const struct service_notes *n, const struct check_history *h, const struct trace_attempt *r,
                      char *text) {
     const struct check_flow *f = check_history_flow(h, r->flow);
@@ -73,12 +130,14 @@ static bool assigned(const struct service_notes *n, const struct check_history *
     if (!is_meant_to_run(n, f))
         return check_object(text, "service %.*s is started and should not run", (int)f->service.len,
                             (const char *)f->service.at);
+    uint32_t beside = 0;
     for (uint32_t i = 0; i < h->flow_count; i++) {
         const struct check_flow *o = &h->flows[i];
         if (o->service.len == 0 || !check_bytes_equal(o->service, bytes_of(f->service))) continue;
         if (!check_bytes_equal(o->tenant, bytes_of(f->tenant))) continue;
         const struct check_job *j = &o->jobs[0];
-        if (j->attempt_count > 0 && j->attempts[j->attempt_count - 1].ended_lsn == 0)
+        if (j->attempt_count == 0 || j->attempts[j->attempt_count - 1].ended_lsn != 0) continue;
+        if (o->id == f->id || ++beside > 1 || !may_run_beside(n, f->id, o->id))
             return check_object(text, "service %.*s is started while version %llu of it runs", (int)f->service.len,
                                 (const char *)f->service.at, (unsigned long long)o->id);
     }
@@ -138,6 +197,7 @@ static void take_back(struct service_notes *n, uint64_t head) {
         free(n->wishes[--n->wish_count].tenant.at);
         free(n->wishes[n->wish_count].name.at);
     }
+    while (n->version_count > 0 && n->versions[n->version_count - 1].lsn > head) n->version_count--;
     for (uint32_t i = 0; i < n->word_count; i++) {
         if (n->words[i].lsn <= head) n->words[kept++] = n->words[i];
     }
@@ -149,7 +209,8 @@ bool check_service_entry(void *notes, const struct check_history *h, const struc
     if (trace_is_record(e->kind) && e->replayed) return true;
     switch ((int)e->kind) {
     case TR_SERVICE: wish(n, e->lsn, e->as.service.tenant, e->as.service.name, e->as.service.desired); return true;
-    case TW_VERSION: wish(n, h->lsn, e->as.version.tenant, e->as.version.service, TY_RUNNING); return true;
+    case TR_SCALED: scaled(n, h, e); return true;
+    case TW_VERSION: version_made(n, h, &e->as.version); return true;
     case TR_ASSIGNED: return assigned(n, h, &e->as.attempt, text);
     case TR_HEALTH: return recorded(n, e, text);
     case TA_ASKED:

@@ -693,6 +693,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         return true;
     case TR_POLICY:
     case TR_SERVICE:
+    case TR_SCALED:
     case TW_VERSION:
     case TR_MEMO_DROPPED:
     case TR_CLOCK:
@@ -749,6 +750,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
         m->policy = e->as.policy.version;
     }
     if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
+    if (e->kind == TR_SCALED) return model_replica_scaled(m, &e->as.scaled, text);
     if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on, e->as.worker.own);
     if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false, false);
     if (e->kind == TR_WORKER) model_service_attach(m, e->as.worker.worker);

@@ -44,6 +44,7 @@ bool model_clock(struct model *m, const struct trace_clock *r, char *text) {
     for (uint32_t i = 0; i < m->service_count; i++) {
         struct model_service *s = &m->services[i];
         if (waits(&v, s->since_ms)) s->since_ms += v.by_ms;
+        if (s->overlaps && waits(&v, s->previous_since_ms)) s->previous_since_ms += v.by_ms;
         if (waits(&v, s->deployed_ms)) s->deployed_ms += v.by_ms;
     }
     model_schedule_clock(m, v.now_ms);

@@ -110,6 +110,9 @@ void model_job_push(struct model_flow *f, const struct trace_job *spec, int64_t 
         child->resource_count = 0;
         j->spec.child = child;
     }
+    if (spec->replica_of.len > 0)
+        j->spec.replica_of =
+            (struct trace_bytes){copy(spec->replica_of.at, spec->replica_of.len), spec->replica_of.len};
     if (spec->runner != NULL) {
         j->spec.service = (struct trace_bytes){copy(spec->service.at, spec->service.len), spec->service.len};
         j->spec.runner = model_runner_copy(spec->runner);
@@ -233,6 +236,7 @@ void model_flows_free(struct model *m) {
                 free_array(f->jobs[k].spec.service.at);
                 model_runner_free(f->jobs[k].spec.runner);
             }
+            if (f->jobs[k].spec.replica_of.len > 0) free_array(f->jobs[k].spec.replica_of.at);
             free(f->jobs[k].worker.at);
         }
         free(f->jobs);

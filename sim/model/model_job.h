@@ -105,13 +105,14 @@ struct model_made { /* a compensation that has become a job */
 
 struct model_deployed {
     uint64_t version; /* flow */
-    struct model_made by;
+    struct model_made by; /* flow 0 = nobody: its set was scaled */
 };
 
 struct model_version {
     uint64_t flow;
     struct model_made by; /* the job that deployed it */
     enum trace_version_state state;
+    const struct trace_job *runner; /* as it was deployed */
     bool gone;
 };
 
@@ -124,6 +125,9 @@ struct model_service {
     int64_t deployed_ms;
     bool healthy;
     int64_t since_ms;
+    bool overlaps; /* the previous version runs on beside the current one, and this is how it fares */
+    bool previous_healthy;
+    int64_t previous_since_ms;
     struct model_version *versions; /* all there ever were */
     uint32_t version_count;
     bool gone;

@@ -224,6 +224,7 @@ static void go_on_to_gates(struct model *m, struct model_flow *f, struct model_j
     } else if (j->spec.kind == TK_WORK) {
         model_rules_move(m, j, TS_READY);
     } else {
+        if (j->spec.replicas > 0) model_replica_trim(m, f->tenant, j->spec.replica_of, j->spec.replicas);
         end(m, f, j, TS_SUCCEEDED, TC_NONE, TRACE_NO_JOB, w);
     }
 }

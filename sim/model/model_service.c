@@ -4,6 +4,7 @@
  * wanted, which others are not over yet, which are not needed any more. */
 #include "model_service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ struct trace_job *model_runner_copy(const struct trace_job *from) {
     to->resources = resources;
     to->keys = copy_names(from->keys, from->key_count);
     to->rates = copy_names(from->rates, from->rate_count);
+    to->replica_of = copy_bytes(from->replica_of);
     to->fatal_exits = NULL;
     to->fatal_exit_count = 0;
     return to;
@@ -60,6 +62,7 @@ void model_runner_free(const struct trace_job *r) {
     for (uint32_t i = 0; i < r->resource_count; i++) free_const(r->resources[i].name.at);
     for (uint32_t i = 0; i < r->key_count; i++) free_const(r->keys[i].at);
     for (uint32_t i = 0; i < r->rate_count; i++) free_const(r->rates[i].at);
+    free_const(r->replica_of.at);
     free_const(r->resources);
     free_const(r->keys);
     free_const(r->rates);
@@ -104,6 +107,77 @@ static struct model_job *runner_of(const struct model *m, uint64_t flow) {
     return j;
 }
 
+static const struct trace_job *spec_of(const struct model *m, uint64_t flow) {
+    return &runner_of(m, flow)->spec;
+}
+
+static struct model_version *version_of(const struct model_service *v, uint64_t flow) {
+    uint32_t i = 0;
+    while (i < v->version_count && v->versions[i].flow != flow) i++;
+    REQUIRE(i < v->version_count);
+    return &v->versions[i];
+}
+
+static void stop(struct model *m, uint64_t flow) {
+    struct model_job *j = runner_of(m, flow);
+    if (model_job_is_active(j)) {
+        j->stop = TX_CANCEL;
+    } else if (!trace_is_terminal(j->state)) {
+        j->behind = false;
+        model_rules_end(m, model_flow_find(m, flow), j, TS_CANCELLED, TC_REQUEST);
+    }
+}
+
+/* A version beside which another may start: it is to run, and nobody was promised that it is alone. */
+static bool may_go_on(const struct model *m, uint64_t flow) {
+    const struct model_job *j = runner_of(m, flow);
+    return !trace_is_terminal(j->state) && j->stop != TX_CANCEL && !j->spec.exclusive;
+}
+
+/* ---- replicas ---- */
+
+/* The number of a service in a set by its name; 0 = it has none. */
+static uint32_t number_in(struct trace_bytes set, struct model_text name) {
+    uint32_t number = 0;
+    if (name.len < set.len + 2 || memcmp(name.at, set.at, set.len) != 0 || name.at[set.len] != '.') return 0;
+    for (uint32_t i = set.len + 1; i < name.len; i++) {
+        if (name.at[i] < '0' || name.at[i] > '9' || number > 1000) return 0;
+        number = number * 10 + (uint32_t)(name.at[i] - '0');
+    }
+    return number;
+}
+
+/* The member of a set with this number, or NULL. */
+static struct model_service *member(const struct model *m, struct model_text tenant, struct trace_bytes set,
+                                    uint32_t number) {
+    for (uint32_t i = 0; i < m->service_count; i++) {
+        struct model_service *v = &m->services[i];
+        if (v->gone || v->current == 0 || !is_text(v->tenant, text_of(tenant))) continue;
+        struct trace_bytes of = spec_of(m, v->current)->replica_of;
+        if (of.len == set.len && memcmp(of.at, set.at, set.len) == 0 && number_in(set, v->name) == number) return v;
+    }
+    return NULL;
+}
+
+static void remove_unless_deployed(struct model_service *v) {
+    if (v == NULL || v->deploying) return;
+    v->desired = TY_REMOVED;
+    v->current = v->previous = 0;
+}
+
+#define NUMBER_MAX 256u
+
+static void remove_above(struct model *m, struct model_text tenant, struct trace_bytes set, uint32_t replicas) {
+    for (uint32_t n = replicas + 1; n <= NUMBER_MAX; n++) remove_unless_deployed(member(m, tenant, set, n));
+}
+
+void model_replica_trim(struct model *m, struct model_text tenant, struct trace_bytes set, uint32_t replicas) {
+    remove_above(m, tenant, set, replicas);
+    struct model_service *alone = find(m, text_of(tenant), set);
+    if (alone != NULL && alone->current != 0 && spec_of(m, alone->current)->replica_of.len == 0)
+        remove_unless_deployed(alone);
+}
+
 /* ---- deploying ---- */
 
 void model_service_deploys(struct model *m, uint64_t flow, uint32_t ordinal) {
@@ -130,7 +204,8 @@ static uint64_t make_version(struct model *m, struct model_service *v, struct tr
     f->jobs[0].behind = true;
     v->versions = realloc(v->versions, (v->version_count + 1) * sizeof *v->versions);
     REQUIRE(v->versions != NULL);
-    v->versions[v->version_count++] = (struct model_version){.flow = id, .by = v->by, .state = TVERSION_DEPLOYS};
+    v->versions[v->version_count++] =
+        (struct model_version){.flow = id, .runner = runner, .by = v->by, .state = TVERSION_DEPLOYS};
     return id;
 }
 
@@ -145,18 +220,21 @@ static bool is_asking(const struct model_job *j) {
     return j->state == TS_HELD && j->has_question && j->gate == TG_SERVICE;
 }
 
+static struct model_service *service_new(struct model *m, struct trace_bytes tenant, struct trace_bytes name) {
+    m->services = realloc(m->services, (m->service_count + 1) * sizeof *m->services);
+    REQUIRE(m->services != NULL);
+    struct model_service *v = &m->services[m->service_count++];
+    *v = (struct model_service){.tenant = model_text_copy(tenant), .name = model_text_copy(name)};
+    return v;
+}
+
 static void deploy(struct model *m, struct model_made by) {
     const struct model_flow *f = model_flow_find(m, by.flow);
     const struct model_job *j = &f->jobs[by.ordinal];
     if (!is_asking(j)) return; /* its own record called it off */
     struct trace_bytes tenant = text_of(f->tenant), name = j->spec.service;
     struct model_service *v = find(m, tenant, name);
-    if (v == NULL) {
-        m->services = realloc(m->services, (m->service_count + 1) * sizeof *m->services);
-        REQUIRE(m->services != NULL);
-        v = &m->services[m->service_count++];
-        *v = (struct model_service){.tenant = model_text_copy(tenant), .name = model_text_copy(name)};
-    }
+    if (v == NULL) v = service_new(m, tenant, name);
     if (v->deploying) {
         struct model_flow *loser = model_flow_find(m, v->by.flow);
         struct model_job *lost = &loser->jobs[v->by.ordinal];
@@ -166,6 +244,14 @@ static void deploy(struct model *m, struct model_made by) {
     } else {
         v->previous = v->current;
     }
+    const struct trace_job *runner = model_flow_find(m, by.flow)->jobs[by.ordinal].spec.runner;
+    bool overlaps = v->previous != 0 && runner->start_first && may_go_on(m, v->previous);
+    if (overlaps && !v->overlaps) {
+        v->previous_healthy = v->healthy;
+        v->previous_since_ms = v->since_ms;
+    }
+    v->overlaps = overlaps;
+    if (v->previous != 0 && !overlaps) stop(m, v->previous);
     v->deploying = true;
     v->by = by;
     v->deployed_ms = m->time_ms;
@@ -173,7 +259,7 @@ static void deploy(struct model *m, struct model_made by) {
     v->healthy = false;
     v->since_ms = m->time_ms;
     f = model_flow_find(m, by.flow);
-    v->current = make_version(m, v, text_of(f->submitter), model_flow_find(m, by.flow)->jobs[by.ordinal].spec.runner);
+    v->current = make_version(m, v, text_of(f->submitter), runner);
     tell_version(m, v->current, by);
 }
 
@@ -183,17 +269,54 @@ bool model_version_made(struct model *m, struct trace_version *ret) {
     for (uint32_t i = 1; i < m->made_version_count; i++) m->made_versions[i - 1] = m->made_versions[i];
     m->made_version_count--;
     const struct model_service *v = of_flow(m, first.version);
-    const struct model_job *by = model_job_find(m, first.by.flow, first.by.ordinal);
     *ret = (struct trace_version){.flow = first.version,
                                   .tenant = text_of(v->tenant),
                                   .service = text_of(v->name),
-                                  .runner = by->spec.runner,
+                                  .runner = version_of(v, first.version)->runner,
                                   .by_flow = first.by.flow,
                                   .by_ordinal = first.by.ordinal};
     return true;
 }
 
 /* ---- records ---- */
+
+/* One more replica, as that of number `from`. */
+static void add_member(struct model *m, const struct trace_scaled *r, struct trace_bytes name) {
+    struct model_service *v = find(m, r->tenant, name);
+    if (v == NULL) v = service_new(m, r->tenant, name);
+    if (v->current != 0) return;
+    const struct model_service *like = member(m, v->tenant, r->name, r->from);
+    REQUIRE(like != NULL);
+    struct trace_bytes submitter = text_of(model_flow_find(m, like->current)->submitter);
+    v->desired = TY_RUNNING;
+    v->healthy = false;
+    v->since_ms = m->time_ms;
+    v->current = make_version(m, v, submitter, version_of(like, like->current)->runner);
+    tell_version(m, v->current, (struct model_made){0, 0});
+}
+
+bool model_replica_scaled(struct model *m, const struct trace_scaled *r, char *text) {
+    struct model_text tenant = {(uint8_t *)(uintptr_t)r->tenant.at, r->tenant.len};
+    const struct model_service *from = r->from != 0 ? member(m, tenant, r->name, r->from) : NULL;
+    if (r->replicas == 0 || r->replicas > NUMBER_MAX) return model_object(text, "a set of %u replicas", r->replicas);
+    if (r->from != 0 && (from == NULL || from->desired != TY_RUNNING || r->from > r->replicas))
+        return model_object(text, "replicas like number %u, which does not run", r->from);
+    bool known = false;
+    for (uint32_t n = 1; n <= NUMBER_MAX; n++) {
+        const struct model_service *v = member(m, tenant, r->name, n);
+        if (v != NULL && v->deploying) return model_object(text, "a set is scaled while replica %u is deployed", n);
+        if (v == NULL && n <= r->replicas && r->from == 0) return model_object(text, "replica %u is not made", n);
+        known |= v != NULL;
+    }
+    if (!known) return model_object(text, "a set that is not known");
+    remove_above(m, tenant, r->name, r->replicas);
+    for (uint32_t n = 1; r->from != 0 && n <= r->replicas; n++) {
+        char name[300];
+        int len = snprintf(name, sizeof name, "%.*s.%u", (int)r->name.len, (const char *)r->name.at, n);
+        add_member(m, r, (struct trace_bytes){(const uint8_t *)name, (uint32_t)len});
+    }
+    return true;
+}
 
 bool model_service_set(struct model *m, const struct trace_service *r, char *text) {
     struct model_service *v = find(m, r->tenant, r->name);
@@ -213,18 +336,26 @@ bool model_service_health(struct model *m, struct model_flow *f, struct model_jo
     if (!f->of_service) return model_object(text, "the health of what is no service");
     struct model_service *v = of_flow(m, f->id);
     if (!model_job_is_active(j) || j->attempt != r->attempt) return model_object(text, "the health of no open attempt");
-    if (v->current != f->id) return model_object(text, "the health of a version that is not the current one");
+    bool beside = v->overlaps && v->previous == f->id;
+    if (v->current != f->id && !beside)
+        return model_object(text, "the health of a version that is not the current one");
     if (j->stop != TX_NONE) return model_object(text, "the health of what is being stopped");
+    if (beside) {
+        if (v->previous_healthy != r->healthy) v->previous_since_ms = m->time_ms;
+        v->previous_healthy = r->healthy;
+        return true;
+    }
     if (v->healthy == r->healthy) return true; /* a word about where it listens, or why it does not */
     v->healthy = r->healthy;
     v->since_ms = m->time_ms;
     if (!r->healthy || !v->deploying) return true;
     struct model_flow *by = model_flow_find(m, v->by.flow);
-    v->deploying = false;
+    v->deploying = v->overlaps = false;
     remember(v, v->current, TVERSION_CURRENT);
     remember(v, v->previous, TVERSION_RETIRED);
     v->previous = 0;
     model_rules_end(m, by, &by->jobs[v->by.ordinal], TS_SUCCEEDED, TC_NONE);
+    if (spec_of(m, v->current)->replica_of.len == 0) remove_above(m, v->tenant, text_of(v->name), 0);
     return true;
 }
 
@@ -245,7 +376,12 @@ static int64_t restart_ms(const struct trace_job *spec, uint32_t restarts) {
 
 void model_service_ended(struct model *m, struct model_flow *f, struct model_job *j, enum trace_outcome outcome) {
     struct model_service *v = of_flow(m, f->id);
-    bool current = v->current == f->id;
+    bool current = v->current == f->id, beside = v->overlaps && v->previous == f->id;
+    if (beside && v->previous_healthy && m->time_ms - v->previous_since_ms >= j->spec.restart_reset_ms) j->used = 0;
+    if (beside) {
+        v->previous_healthy = false;
+        v->previous_since_ms = m->time_ms;
+    }
     if (current && v->healthy && m->time_ms - v->since_ms >= j->spec.restart_reset_ms) j->used = 0;
     if (current) {
         v->healthy = false;
@@ -307,16 +443,6 @@ static bool has_failed(const struct model *m, const struct model_service *v) {
     return j == NULL || !is_asking(j);
 }
 
-static void stop(struct model *m, uint64_t flow) {
-    struct model_job *j = runner_of(m, flow);
-    if (model_job_is_active(j)) {
-        j->stop = TX_CANCEL;
-    } else if (!trace_is_terminal(j->state)) {
-        j->behind = false;
-        model_rules_end(m, model_flow_find(m, flow), j, TS_CANCELLED, TC_REQUEST);
-    }
-}
-
 static void let_go(struct model *m, uint64_t flow) {
     struct model_flow *f = model_flow_find(m, flow);
     struct model_job *j = &f->jobs[0];
@@ -334,8 +460,9 @@ static void look_at(struct model *m, struct model_service *v) {
         remember(v, v->current, TVERSION_FAILED);
         v->current = v->previous;
         v->previous = 0;
-        v->healthy = false;
-        v->since_ms = m->time_ms;
+        v->healthy = v->overlaps && v->previous_healthy;
+        v->since_ms = v->overlaps ? v->previous_since_ms : m->time_ms;
+        v->overlaps = false;
     }
     if (v->desired == TY_REMOVED) {
         remember(v, v->current, TVERSION_RETIRED);
@@ -349,9 +476,10 @@ static void look_at(struct model *m, struct model_service *v) {
         bool kept = version->flow == v->current || version->flow == v->previous;
         struct model_flow *f = model_flow_find(m, version->flow);
         f->more = kept;
-        if (version->flow != wanted) stop(m, version->flow);
+        bool may_run = version->flow == wanted || (v->overlaps && version->flow == v->previous);
+        if (!may_run) stop(m, version->flow);
         bool over = trace_is_terminal(f->jobs[0].state);
-        if (version->flow != wanted && !over) clear = false;
+        if (!may_run && !over) clear = false;
         version->gone = f->forgotten = !kept && over;
         any |= !version->gone;
     }

@@ -190,6 +190,9 @@ struct trace_job {
     const struct trace_job *runner; /* TK_SERVICE: what then runs; else NULL */
     uint32_t restart_base_ms, restart_cap_ms;
     int64_t restart_reset_ms, healthy_within_ms;
+    bool start_first;               /* of a runner: it may run beside the version that it replaces */
+    struct trace_bytes replica_of;  /* of a runner: its set; of a barrier: the set that it trims; len 0 = none */
+    uint32_t replicas;              /* of a barrier: to so many */
     struct trace_bytes cache_key; /* 32 bytes; len 0 = none */
     int64_t cache_ms;             /* how long its result may be used again; 0 = the standard time */
     bool calls;                   /* an external job with attempts: TK_WORK, that may have to wait for a word */
@@ -226,6 +229,7 @@ enum trace_kind {
     TR_POLICY,       /* as.policy */
     TR_REVOKED,      /* as.job */
     TR_SERVICE,      /* as.service */
+    TR_SCALED,       /* as.scaled */
     TR_HEALTH,       /* as.health */
     TR_EXPANDED,     /* as.expanded */
     TR_SCHEDULE,          /* as.schedule */
@@ -434,6 +438,13 @@ struct trace_service {
     enum trace_desired desired;
 };
 
+struct trace_scaled {
+    struct trace_bytes tenant;
+    struct trace_bytes name; /* of the set */
+    uint32_t replicas;
+    uint32_t from; /* new ones are copies of this one; 0 = there are none */
+};
+
 struct trace_health {
     uint64_t flow;
     uint32_t ordinal;
@@ -611,7 +622,7 @@ struct trace_version {
     struct trace_bytes tenant;
     struct trace_bytes service;
     const struct trace_job *runner;
-    uint64_t by_flow; /* the job that deploys it */
+    uint64_t by_flow; /* the job that deploys it; 0 = a set was scaled */
     uint32_t by_ordinal;
 };
 
@@ -662,6 +673,7 @@ struct trace_entry {
         struct trace_undo undo;
         struct trace_policy policy;
         struct trace_service service;
+        struct trace_scaled scaled;
         struct trace_health health;
         struct trace_version version;
         struct trace_touch touch;

@@ -350,8 +350,9 @@ static void put_admin(struct arena *a, const struct command *cmd, uint32_t reque
         put_limit(&cmd->as.limit, request, out);
     } else {
         REQUIRE(cmd->kind == CMD_SERVICE);
-        struct wire_service_set m = {cmd->as.service.name, (uint8_t)cmd->as.service.desired};
+        struct wire_service_set m = {.name = cmd->as.service.name, .desired = (uint8_t)cmd->as.service.desired};
         if (cmd->as.service.restart) m.desired = WIRE_DESIRED_RESTART;
+        m.replicas = cmd->as.service.replicas;
         wire_put(out, WIRE_SERVICE_SET, 0, request, &m);
     }
 }

@@ -104,6 +104,12 @@ static void draw_memos(struct sim_plan *p) {
     p->limits.memo_tenant_max = rng_chance(&r, PERCENT(50)) ? rng_range(&r, 0, 5) : 100;
 }
 
+static void draw_replicas(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0x7e911ca5u);
+    p->replicas = p->services ? maybe(&r, 50, 20, 80) : 0;
+}
+
 static void draw_triggers(struct sim_plan *p) {
     struct rng r;
     rng_init(&r, p->seed ^ 0x74716765u);
@@ -152,6 +158,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     draw_schedules(p);
     draw_triggers(p);
     draw_stages(p);
+    draw_replicas(p);
     draw_memos(p);
     draw_hostile(p);
     draw_journal(p);

@@ -54,6 +54,7 @@
     X(triggers, "percent of option sets with a trigger of their own")        \
     X(stages, "percent of submits with jobs behind the main ones")           \
     X(services, "percent of submits that deploy a service")                  \
+    X(replicas, "percent of these whose new version starts first, and of submits that deploy a set") \
     X(foreach, "percent of option sets that are of foreach jobs")            \
     X(policy_ms, "between changes of the policy")                            \
     X(history_ms, "between words of the history, after which flows leave")   \

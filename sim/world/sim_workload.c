@@ -41,6 +41,11 @@ const struct slice workload_services[WORKLOAD_SERVICES] = {
     {(const uint8_t *)"queue", 5},
     {(const uint8_t *)"web", 3},
 };
+/* One of them is a service without replicas as well: each takes the place of the other. */
+const struct slice workload_sets[WORKLOAD_SETS] = {
+    {(const uint8_t *)"pool", 4},
+    {(const uint8_t *)"web", 3},
+};
 static const struct slice capabilities[WORKER_CAPS_MAX] = {
     {(const uint8_t *)"docker", 6},
     {(const uint8_t *)"fast", 4},
@@ -512,6 +517,43 @@ static void draw_service_options(struct world *w, struct rng *r, struct arena *a
     draw_keys(w, r, arena, &o->demand);
 }
 
+static struct slice draw_replica_body(struct rng *r, struct arena *arena) {
+    uint32_t ms = rng_below(r, 4) ? 1800000 : (uint32_t)rng_range(r, 20, 3000);
+    uint32_t health = rng_below(r, 6) ? (uint32_t)rng_range(r, 1, 500) : 0;
+    char orders[64];
+    snprintf(orders, sizeof orders, "ms=%u exit=%u health=%u", ms, rng_below(r, 2), health);
+    return service_body(r, arena, orders);
+}
+
+/* The flow deploys a set: a job for each replica, one behind the other or two at a time, and a barrier behind all. */
+static uint32_t draw_set(struct world *w, struct rng *r, struct arena *arena, struct cmd_jobs *jobs) {
+    uint32_t replicas = 1 + rng_below(r, WORKLOAD_REPLICAS), at_once = 1 + rng_below(r, 2);
+    struct options *sets = ARENA_ARRAY(arena, struct options, 2);
+    struct job_spec *specs = ARENA_ARRAY(arena, struct job_spec, replicas + 1);
+    struct parent_ref *all = ARENA_ARRAY(arena, struct parent_ref, replicas);
+    struct slice set = workload_sets[rng_below(r, WORKLOAD_SETS)], body = draw_replica_body(r, arena);
+    draw_service_options(w, r, arena, &sets[0]);
+    sets[0].gates = 0;
+    sets[0].replica_of = set;
+    sets[0].update = !sets[0].exclusive && rng_below(r, 2) ? UPDATE_START_FIRST : UPDATE_STOP_FIRST;
+    options_default(&sets[1]);
+    sets[1].kind = JOB_BARRIER;
+    sets[1].replica_of = set;
+    sets[1].replicas = replicas;
+    for (uint32_t i = 0; i < replicas; i++) {
+        all[i].name = specs[i].name = text(arena, "%.*s.%u", SLICE_FMT(set), i + 1);
+        specs[i].service = specs[i].name;
+        specs[i].body = body;
+        specs[i].body_hash = workload_hash(arena, i);
+        if (i < at_once) continue;
+        specs[i].parents = &all[i - at_once];
+        specs[i].parent_count = 1;
+    }
+    specs[replicas] = (struct job_spec){.name = set, .profile = 1, .parents = all, .parent_count = replicas};
+    *jobs = (struct cmd_jobs){.profiles = sets, .profile_count = 2, .jobs = specs, .job_count = replicas + 1};
+    return replicas + 1;
+}
+
 /* One job of the flow deploys a service. Such a flow waits for no other: what one record makes must be one version. */
 static void draw_service(struct world *w, const struct rng *from, struct arena *arena, struct cmd_jobs *jobs) {
     struct rng copy = *from;
@@ -538,6 +580,9 @@ static void draw_service(struct world *w, const struct rng *from, struct arena *
     char orders[64];
     snprintf(orders, sizeof orders, "ms=%u exit=%u health=%u", ms, rng_below(&r, 2), health);
     deploys->body = service_body(&r, arena, orders);
+    struct rng first = rng_fork(&copy, 0x57a7);
+    if (rng_chance(&first, PERCENT(w->plan.replicas)) && !sets[jobs->profile_count].exclusive)
+        sets[jobs->profile_count].update = UPDATE_START_FIRST;
     jobs->profiles = sets;
     jobs->profile_count++;
     jobs->jobs = specs;
@@ -618,6 +663,9 @@ uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     struct rng before = *r;
     draw_jobs(w, r, &m->arena, workload_tenant(m->cmd.tenant), &m->cmd.as.submit.jobs, count, 0);
     if (w->plan.services) draw_service(w, &before, &m->arena, &m->cmd.as.submit.jobs);
+    struct rng from = before, sets = rng_fork(&from, 0x5e75);
+    if (rng_chance(&sets, PERCENT(w->plan.replicas / 4)) && w->jobs_left > WORKLOAD_REPLICAS)
+        count = draw_set(w, &sets, &m->arena, &m->cmd.as.submit.jobs);
     draw_compensate_on(w, &before, &m->cmd.as.submit);
     if (w->plan.stages) count += draw_stages(w, &before, m, count);
     m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;

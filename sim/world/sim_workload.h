@@ -23,6 +23,9 @@ extern const struct slice workload_rates[WORKLOAD_RATES];
 
 #define WORKLOAD_SERVICES 3u
 extern const struct slice workload_services[WORKLOAD_SERVICES];
+#define WORKLOAD_SETS 2u
+extern const struct slice workload_sets[WORKLOAD_SETS]; /* services with replicas, as many as that at most */
+#define WORKLOAD_REPLICAS 4u
 
 /* What the worker at `node` offers. Each serves one tenant; the first of each tenant offers everything. */
 void workload_worker(struct workerhost *v, struct rng *r);

@@ -282,7 +282,36 @@ static void do_limit(struct simclient *c) {
     ask(c, m);
 }
 
+/* A set, one of its replicas, or how many it has. False: about some other service. */
+static bool do_replicas(struct simclient *c) {
+    struct rng from = c->rng, r = rng_fork(&from, 0x5ca1e);
+    if (!rng_chance(&r, PERCENT(c->w->plan.replicas))) return false;
+    static const enum service_desired wishes[] = {SERVICE_STOPPED, SERVICE_RUNNING, SERVICE_RUNNING, SERVICE_REMOVED};
+    struct msg *m = message(c, CMD_SERVICE);
+    struct cmd_service *s = &m->cmd.as.service;
+    *s = (struct cmd_service){.tenant = workload_tenants[rng_below(&r, WORKLOAD_TENANTS)],
+                              .name = workload_sets[rng_below(&r, WORKLOAD_SETS)],
+                              .desired = wishes[rng_below(&r, 4)]};
+    switch (rng_below(&r, 4)) {
+    case 0: s->restart = rng_below(&r, 3) == 0; break;
+    case 1: {
+        char name[32];
+        snprintf(name, sizeof name, "%.*s.%u", SLICE_FMT(s->name), 1 + rng_below(&r, WORKLOAD_REPLICAS));
+        s->name = arena_slice(&m->arena, slice_str(name));
+        break;
+    }
+    default:
+        s->replicas = 1 + rng_below(&r, WORKLOAD_REPLICAS + 1);
+        s->desired = SERVICE_RUNNING;
+        break;
+    }
+    (void)rng_u64(&c->rng); /* the next time another */
+    ask(c, m);
+    return true;
+}
+
 static void do_service(struct simclient *c) {
+    if (do_replicas(c)) return;
     if (rng_below(&c->rng, 4) == 0) { /* where a service may be, so that it has to move */
         struct msg *drain = message(c, CMD_DRAIN);
         drain->cmd.as.worker.worker = worker_name(&drain->arena, 1 + rng_below(&c->rng, (uint32_t)c->w->plan.workers));

@@ -314,6 +314,14 @@ static void env_titan(struct jobenv *e, const struct agent *a, struct slice list
     jobenv_put(e, SLICE("TITAN_PORT"), slice_of(listen.ptr + at, listen.len - at));
 }
 
+/* web.2 is replica 2 of web: its job has the name of the replica behind that of its flow. */
+static void env_replica(struct jobenv *e, struct slice set, struct slice job) {
+    size_t dot = job.len;
+    while (dot > 0 && job.ptr[dot - 1] != '.') dot--;
+    jobenv_put(e, SLICE("REEVE_SERVICE"), set);
+    if (dot > 0) jobenv_put(e, SLICE("REEVE_REPLICA"), slice_of(job.ptr + dot, job.len - dot));
+}
+
 static void env_make(struct agent *a, struct attempt *t, const struct wire_assignment *order, struct job_setup *w) {
     struct jobenv e;
     const struct wire_pair *of_server = order->env.at, *of_job = w->run.env.at;
@@ -325,6 +333,7 @@ static void env_make(struct agent *a, struct attempt *t, const struct wire_assig
     for (uint32_t i = 0; i < order->env.count; i++) jobenv_put(&e, of_server[i].key, of_server[i].value);
     env_inputs(&e, order);
     if (t->tended != 0 && service_health_of(a, t)->port != 0) env_number(&e, "PORT", service_health_of(a, t)->port);
+    if (w->run.replica_of.len > 0) env_replica(&e, w->run.replica_of, order->job);
     jobenv_put(&e, SLICE("REEVE_JOB"), order->job);
     env_number(&e, "REEVE_ATTEMPT", order->attempt.attempt);
     env_number(&e, "REEVE_FENCE", order->fence);

@@ -55,6 +55,10 @@
     X(drain_ignored, "a service stays on a worker that drains")                                 \
     X(version_never_accepted, "a service does not remember that a version was healthy")         \
     X(version_end_lost, "a service does not remember that a version ended")                     \
+    X(old_stopped_first, "a version that starts first stops the old one before it is healthy")  \
+    X(old_version_kept, "the old version runs on when one that started first is healthy")       \
+    X(overlap_forgotten, "a snapshot drops that two versions of a service may run")             \
+    X(scaled_down_low, "scaling down removes the lowest replicas, not the highest")             \
     X(child_twice, "a child of a foreach job that succeeded is begun once more")                \
     X(allow_off_by_one, "a foreach job tolerates one bad child more than it says")              \
     X(parallel_off_by_one, "one child more than max_parallel is under way")                     \

@@ -75,11 +75,15 @@ enum err verb_deploy(struct cli *c);
 enum err verb_rollback(struct cli *c);
 enum err verb_services(struct cli *c);
 enum err verb_service_set(struct cli *c); /* stop, start, restart, undeploy */
+enum err verb_scale(struct cli *c);
 
 /* ---- what verbs share ---- */
 
 /* The service of that name, or of the only one that begins so; valid until client_forget. */
 CHECKED enum err service_look(struct cli *c, struct slice name, struct wire_service_view *ret);
+/* The replicas of a service by their numbers; none when it has none, or when there is one of that very name. */
+CHECKED enum err service_replicas(struct cli *c, struct slice name, struct wire_service_view **ret,
+                                  uint32_t *ret_count);
 void service_line(struct cli *c, const struct wire_service_view *v); /* how it is, on standard output */
 struct flow_sent {
     uint64_t lsn;
@@ -93,6 +97,7 @@ CHECKED enum err flow_sent_end(struct cli *c, const struct flow_sent *sent);
 
 /* What a flow file is read for, and so what becomes of large files that it names; small ones are inside their jobs. */
 enum flow_use {
+    FLOW_DEPLOYED,  /* its services may yet be changed: replicas_expand makes their jobs; else as the next */
     FLOW_SUBMITTED, /* they are sent as blobs; so of the next two */
     FLOW_ADDED,     /* its jobs are for a flow that is there */
     FLOW_SCHEDULED,

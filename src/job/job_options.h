@@ -25,6 +25,10 @@ extern const char *const on_upstream_words[UPSTREAM_COUNT];
 enum trigger { TRIGGER_ALL_SUCCEEDED, TRIGGER_NONE_FAILED, TRIGGER_ONE_SUCCEEDED, TRIGGER_ALL_DONE, TRIGGER_COUNT };
 extern const char *const trigger_words[TRIGGER_COUNT];
 
+/* How a service changes to a new version: the old one stops first, or when the new one is healthy. */
+enum update { UPDATE_STOP_FIRST, UPDATE_START_FIRST, UPDATE_COUNT };
+extern const char *const update_words[UPDATE_COUNT];
+
 /* Of a flow, not of a job: which ends of its jobs call for the compensations. */
 enum compensate_on { COMPENSATE_FATAL, COMPENSATE_FAILURE, COMPENSATE_COUNT };
 extern const char *const compensate_on_words[COMPENSATE_COUNT];
@@ -114,7 +118,10 @@ extern const char *const flow_stage_words[FLOW_STAGE_COUNT];
     X(free_losses,         U32,     109,  62,  0,     NULL, "attempts up to this number cost no retry when their worker is lost, and the job is ready again at once; 0 = every one does") \
     X(trigger,             TRIGGER, 110,  63,  0,     NULL, "what the jobs that it needs must have come to before it starts; none_failed: skipped ones are fine; all_done: as on_upstream run") \
     X(retry_on,            U8,      111,  64,  0,     NULL, "bits of the ends that are tried again: 1 lost, 2 timeout, 4 exit; 0 = all; an attempt that never began always is") \
-    X(stage,               STAGE,   120, 120,  0,     NULL, "main: with the main jobs of its flow; else after their end: on_success, on_failure, finally")
+    X(stage,               STAGE,   120, 120,  0,     NULL, "main: with the main jobs of its flow; else after their end: on_success, on_failure, finally") \
+    X(update,              UPDATE,  125, 125, 0,     NULL, "services: the old version stops first, or when the new one is healthy")     \
+    X(replica_of,          TEXT,    126, 126, 0,     NULL, "services: the set that NAME.NUMBER is a replica of; barriers: the set whose deployment is through with it") \
+    X(replicas,            U32,     127, 127, 0,     NULL, "barriers with replica_of: how many replicas the set has from then on; those with higher numbers are removed")
 
 /* All of them, in the order of the journal's tags and of the wire's. */
 #define JOB_OPTION_TABLE(X) \
@@ -135,6 +142,7 @@ extern const char *const flow_stage_words[FLOW_STAGE_COUNT];
 #define JOB_OPTION_C_UPSTREAM uint8_t         /* enum on_upstream */
 #define JOB_OPTION_C_TRIGGER  uint8_t         /* enum trigger */
 #define JOB_OPTION_C_STAGE    uint8_t         /* enum flow_stage, below JOB_STAGE_COUNT */
+#define JOB_OPTION_C_UPDATE   uint8_t         /* enum update */
 
 #define JOB_OPTION_FIELD_BOOL(tag, of, name)     TLV_FIELD(tag, TLV_BOOL, of, name)
 #define JOB_OPTION_FIELD_U8(tag, of, name)       TLV_FIELD(tag, TLV_U8, of, name)
@@ -147,6 +155,7 @@ extern const char *const flow_stage_words[FLOW_STAGE_COUNT];
 #define JOB_OPTION_FIELD_UPSTREAM(tag, of, name) TLV_FIELD(tag, TLV_ENUM, of, name, .max = UPSTREAM_COUNT, .names = on_upstream_words)
 #define JOB_OPTION_FIELD_TRIGGER(tag, of, name)  TLV_FIELD(tag, TLV_ENUM, of, name, .max = TRIGGER_COUNT, .names = trigger_words)
 #define JOB_OPTION_FIELD_STAGE(tag, of, name)    TLV_FIELD(tag, TLV_ENUM, of, name, .max = JOB_STAGE_COUNT, .names = flow_stage_words)
+#define JOB_OPTION_FIELD_UPDATE(tag, of, name)   TLV_FIELD(tag, TLV_ENUM, of, name, .max = UPDATE_COUNT, .names = update_words)
 
 #define JOB_OPTION_OR_BOOL(value, standard)     (value)
 #define JOB_OPTION_OR_U8(value, standard)       (value)
@@ -159,6 +168,7 @@ extern const char *const flow_stage_words[FLOW_STAGE_COUNT];
 #define JOB_OPTION_OR_UPSTREAM(value, standard) (value)
 #define JOB_OPTION_OR_TRIGGER(value, standard)  (value)
 #define JOB_OPTION_OR_STAGE(value, standard)    (value)
+#define JOB_OPTION_OR_UPDATE(value, standard)   (value)
 /* clang-format on */
 
 /* The members of a struct that has all options. */

@@ -63,6 +63,7 @@
     X(undo_policy_ms,              30000,          100,   86400000,       "ms",     "how long a compensation waits for the word of a policy before it runs without") \
     X(policy_retry_ms,             5000,           100,   3600000,        "ms",     "when an unanswered policy question is asked again") \
     X(services_max,                100000,         1,     10000000,       "services","services known at a time; each has a flow for every version it keeps") \
+    X(replicas_max,                100,            1,     256,            "replicas","replicas of one service") \
     X(service_restart_ms,          3000,           1,     3600000,        "ms",     "delay before a service is restarted; doubles with each end") \
     X(service_restart_cap_ms,      30000,          1,     86400000,       "ms",     "longest delay before a service is restarted") \
     X(service_reset_ms,            60000,          0,     86400000,       "ms",     "how long a service must be healthy until its restarts count anew") \

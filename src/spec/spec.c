@@ -1,6 +1,7 @@
 /* spec.c: see spec.h. */
 #include "spec.h"
 
+#include "replicas.h"
 #include "spec_impl.h"
 #include "spec_value.h"
 
@@ -138,6 +139,11 @@ static enum err read_flow(struct spec *s, struct wire_flow *ret, struct spec_sch
                              .labels = s->flow.labels};
     e = read_deadline(s, &flow);
     if (e == ERR_OK) e = spec_graph(s, &flow.part);
+    if (e == ERR_OK && !s->in->keeps_replicas) {
+        struct why inner = {{0}};
+        e = replicas_expand(s->arena, &flow.part, &inner);
+        if (e != ERR_OK) e = spec_refuse(s, s->in->source.root->at, e, "%s", inner.text);
+    }
     if (e == ERR_OK) e = check_flow(s, flow);
     if (e == ERR_OK) *ret = flow;
     return e;

@@ -42,6 +42,7 @@ struct spec_input {
     uint32_t given_count;
     uint32_t jobs_max; /* 0 = as many as the wire carries */
     bool grows;        /* the jobs join a flow that is there: needs may name jobs of it, which are not looked for */
+    bool keeps_replicas; /* services with replicas stay one job each: replicas_expand is called later */
     bool has_slot;     /* a schedule makes the flow, so `schedule` is known; of one that is there the server knows */
 };
 

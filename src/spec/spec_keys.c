@@ -79,6 +79,9 @@ static const struct spec_field service_fields[] = {
         .schema = "{\"type\":[\"integer\",\"string\"]}"),
     KEY("health", SPEC_OBJECT, spec_job, given, "health check; a text is a path for `http`", .sub = &health_keys),
     KEY("restart", SPEC_OBJECT, spec_job, given, "delay before a restart; a duration alone is the base", .sub = &restart_keys),
+    KEY("replicas", SPEC_COUNT, spec_job, o.replicas, "number of replicas: NAME.1, NAME.2 and so on, each with its number in `$REEVE_REPLICA` (default: one service without a number)", .zero_as = UINT32_MAX),
+    KEY("update", SPEC_UPDATE, spec_job, o.update, "order of an update: the old version stops, then the new one starts (`stop_first`, default), or the new one starts and the old one stops when the new one is healthy (`start_first`)"),
+    KEY("max_parallel", SPEC_COUNT, spec_job, o.max_parallel, "replicas that are deployed at once (default: 1)", .zero_as = 1),
     KEY("healthy_within", SPEC_MS64, spec_job, o.healthy_within_ms, "time to become healthy, after which the previous version is restored (default: the server's setting, 5m)", .zero_as = 1),
     KEY("stop_within", SPEC_MS32, spec_job, o.stop_within_ms, "time a worker has to confirm the stop, after which the process counts as gone (default: 1m)", .zero_as = 1),
 };
@@ -327,6 +330,7 @@ static const struct {
     [SPEC_MILLI]    = {"number", "{\"type\":[\"number\",\"string\"],\"minimum\":0}"},
     [SPEC_PRIORITY] = {"low, normal, high or number", "{\"oneOf\":[{\"enum\":[\"low\",\"normal\",\"high\"]},{\"type\":\"integer\"},{\"type\":\"string\",\"pattern\":\"\\\\$\\\\{\"}]}"},
     [SPEC_RIGHTS]   = {"read, submit or a list", "{\"oneOf\":[{\"enum\":[\"read\",\"submit\"]},{\"type\":\"array\",\"items\":{\"enum\":[\"read\",\"submit\"]}}]}"},
+    [SPEC_UPDATE]   = {"stop_first or start_first", "{\"enum\":[\"stop_first\",\"start_first\"]}"},
     [SPEC_UNDO_ON]  = {"fatal or failure", "{\"enum\":[\"fatal\",\"failure\"]}"},
     [SPEC_ENDS]     = {"lost, timeout, exit or a list", "{\"oneOf\":[{\"enum\":[\"lost\",\"timeout\",\"exit\"]},{\"type\":\"array\",\"minItems\":1,\"items\":{\"enum\":[\"lost\",\"timeout\",\"exit\"]}}]}"},
     [SPEC_UPSTREAM] = {"fail, skip or run", "{\"enum\":[\"fail\",\"skip\",\"run\"]}"},

@@ -20,6 +20,7 @@ enum spec_type {
     SPEC_PRIORITY, /* int64_t: low, normal, high, or a number relative to normal */
     SPEC_UPSTREAM, /* uint8_t: enum on_upstream */
     SPEC_TRIGGER,  /* uint8_t: enum trigger */
+    SPEC_UPDATE,   /* uint8_t: enum update */
     SPEC_UNDO_ON,  /* uint8_t: enum compensate_on */
     SPEC_ENDS,     /* uint8_t: RETRY_ bits: a word or a list of them */
     SPEC_RIGHTS,   /* uint8_t: TOKEN_ bits: a word or a list of them */

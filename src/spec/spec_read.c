@@ -287,6 +287,7 @@ static enum err read_field(struct spec *s, const struct spec_field *f, const str
     case SPEC_PRIORITY: return read_priority(s, node, to);
     case SPEC_UPSTREAM: return read_word(s, node, on_upstream_words, UPSTREAM_COUNT, SPEC_UPSTREAM, to);
     case SPEC_TRIGGER: return read_word(s, node, trigger_words, TRIGGER_COUNT, SPEC_TRIGGER, to);
+    case SPEC_UPDATE: return read_word(s, node, update_words, UPDATE_COUNT, SPEC_UPDATE, to);
     case SPEC_UNDO_ON: return read_word(s, node, compensate_on_words, COMPENSATE_COUNT, SPEC_UNDO_ON, to);
     case SPEC_RIGHTS: return read_rights(s, node, to);
     case SPEC_ENDS: return read_ends(s, node, to);

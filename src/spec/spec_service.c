@@ -1,5 +1,6 @@
 /* spec_service.c: of a job that deploys a service: its name, its port, how one sees that it is well; and what such a
  * job cannot have, because it ends when the service begins. */
+#include "rules.h"
 #include "spec_impl.h"
 #include "spec_value.h"
 
@@ -54,6 +55,38 @@ static enum err read_health(struct spec *s, struct spec_job *job) {
     return read_command(s, job->probe_command, how);
 }
 
+/* What two processes of the service on one machine cannot share. */
+static enum err check_alone(struct spec *s, const struct spec_job *job) {
+    bool many = job->o.replicas > 1, both = job->o.update == UPDATE_START_FIRST;
+    uint32_t port = job->r.port ? job->r.port : job->r.health.port;
+    uint32_t at = job->port != NULL ? job->port->at : job->at;
+    if (!many && !both) return ERR_OK;
+    if (port != 0 && many)
+        return spec_refuse(s, at, ERR_INVALID, "replicas on one machine cannot share port %u: use `port: auto`", port);
+    if (port != 0)
+        return spec_refuse(s, at, ERR_INVALID,
+                           "`update: start_first` runs two versions at once, and both cannot have port %u: use "
+                           "`port: auto`, or `update: stop_first`",
+                           port);
+    if (both && job->o.exclusive)
+        return spec_refuse(s, job->at, ERR_INVALID,
+                           "`update: start_first` runs two versions at once, which `exclusive: true` forbids: leave "
+                           "one out");
+    return ERR_OK;
+}
+
+static enum err check_replicas(struct spec *s, struct spec_job *job) {
+    if (job->o.replicas > REPLICAS_MAX)
+        return spec_refuse(s, job->at, ERR_INVALID, "`replicas` is between 1 and %u", REPLICAS_MAX);
+    if (job->o.replicas == 0 && job->o.max_parallel != 0)
+        return spec_refuse(s, job->at, ERR_INVALID, "`max_parallel` of a service needs `replicas`");
+    if (job->o.replicas != 0 && (job->given & GIVEN_APPROVAL))
+        return spec_refuse(s, job->at, ERR_INVALID,
+                           "each replica would ask for its own `approval`: let the service need a job with `gate`");
+    if (job->o.replicas != 0) job->r.replica_of = job->service;
+    return check_alone(s, job);
+}
+
 enum err spec_service_check(struct spec *s, struct spec_job *job) {
     const struct {
         const struct json_node *node;
@@ -71,7 +104,8 @@ enum err spec_service_check(struct spec *s, struct spec_job *job) {
         return spec_refuse(s, job->at, ERR_INVALID, "a service needs its program: `run`, `script` or `archive`");
     if (job->service.len == 0) job->service = job->name;
     enum err e = read_port(s, job);
-    return e == ERR_OK ? read_health(s, job) : e;
+    if (e == ERR_OK) e = read_health(s, job);
+    return e == ERR_OK ? check_replicas(s, job) : e;
 }
 
 enum err spec_service_reach(struct spec *s, const struct spec_job *job) {

@@ -357,6 +357,19 @@ static void service(void **state) {
     realcli_ok(r, "undeploy ticker", NULL);
 }
 
+static void replicas(void **state) {
+    (void)state;
+    struct ran ran = realcli_run(r, "deploy examples/replicas.yaml -p replicas=2", NULL, NULL);
+    if (ran.exit_code != 0) fail_msg("%s%s", ran.out, ran.err);
+    assert_has(ran.out, "hello.2  healthy, version 1");
+    ran = realcli_run(r, "deploy examples/replicas.yaml -p replicas=2 -p greeting=Hallo", NULL, NULL);
+    if (ran.exit_code != 0) fail_msg("%s%s", ran.out, ran.err);
+    assert_has(ran.out, "hello.1  healthy, version 2");
+    assert_has(realcli_ok(r, "logs hello", NULL).out, "Hallo from replica 2 of hello");
+    realcli_ok(r, "scale hello=1", NULL);
+    realcli_ok(r, "undeploy hello", NULL);
+}
+
 static void limits(void **state) {
     (void)state;
     const char *id = run("limits", "", NULL, 1);
@@ -413,6 +426,7 @@ static const struct {
     {"finally", finally_runs_at_the_end},
     {"sandbox", sandbox},
     {"service", service},
+    {"replicas", replicas},
     {"stdin", standard_input},
     {"timeouts", timeouts},
     {"triggers", triggers},

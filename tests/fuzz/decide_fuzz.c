@@ -52,8 +52,8 @@ static struct slice pool(struct lab *l) {
     return name(l, names, 4);
 }
 static struct slice service(struct lab *l) {
-    static const char *const names[] = {"api", "web", "web", ""};
-    return name(l, names, 4);
+    static const char *const names[] = {"api", "web", "web", "web.1", "web.2", "web.3", ""};
+    return name(l, names, 7);
 }
 static struct slice job_name(struct lab *l) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "a-name-that-is-far-too-long", "x\n", ""};
@@ -163,6 +163,12 @@ static struct options options(struct lab *l) {
         o.restart_base_ms = pick(l, 3) * 500;
         o.restart_reset_ms = (int64_t)pick(l, 3) * 1000;
         o.healthy_within_ms = (int64_t)pick(l, 4) * 5000;
+        o.update = (uint8_t)pick(l, UPDATE_COUNT);
+        if (pick(l, 2)) o.replica_of = SLICE("web");
+    }
+    if (o.kind == JOB_BARRIER && pick(l, 4) == 0) {
+        o.replica_of = SLICE("web");
+        o.replicas = pick(l, 4);
     }
     if (pick(l, 4) == 0) o.delay_ms = (int64_t)pick(l, 5) * 1000;
     if (pick(l, 4) == 0) o.deadline_ms = l->in.wall.ms + (int64_t)pick(l, 20) * 1000;
@@ -214,7 +220,8 @@ static struct cmd_jobs jobs(struct lab *l) {
 }
 
 static void draw_service(struct lab *l, struct command *cmd) {
-    cmd->as.service = (struct cmd_service){tenant(l), service(l), (enum service_desired)pick(l, 4), pick(l, 8) == 0};
+    cmd->as.service = (struct cmd_service){tenant(l), service(l), (enum service_desired)pick(l, 4), pick(l, 8) == 0,
+                                           pick(l, 4) == 0 ? pick(l, 5) : 0};
 }
 
 static struct job_ref job(struct lab *l) {

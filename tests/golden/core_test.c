@@ -4,7 +4,7 @@
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
  * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; versions
- * that a service remembers; stages and times of flows. The
+ * that a service remembers; stages and times of flows; replicas and versions that start first. The
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -92,6 +92,12 @@ static const struct golden versions[] = {
      {{REC_FLOW_DUE, REC_FLOW_DUE}, {REC_RERUN, REC_RERUN}},
      {0x654afb43643a5529, 0x4dafae9ce655027b},
      {0x36272c754b8b561e, 0x5c7196bd7b682772}},
+    {"tests/golden/core-v5-replica",
+     16,
+     9,
+     {{REC_SCALED, REC_SCALED}},
+     {0x7293a209ec83e81f, 0xf5f6557ac2fa7392},
+     {0x9401717b60250c4a, 0xca5979692b73423e}},
     {"tests/golden/core-v1-source",
      6,
      3,
@@ -441,6 +447,73 @@ static void service_second_half(struct fixture *r) {
     fixture_crash(r);
 }
 
+/* ---- replicas ---- */
+
+static void deploy_replica(struct fixture *r, const char *name, enum update update, bool barrier) {
+    static const uint8_t hash[32] = {9};
+    struct options sets[2] = {fixture_options(), fixture_options()};
+    sets[0].kind = JOB_SERVICE;
+    sets[0].update = (uint8_t)update;
+    sets[1].kind = JOB_BARRIER;
+    sets[1].replicas = 2;
+    sets[0].replica_of = sets[1].replica_of = SLICE("web");
+    struct parent_ref parent = {.name = SLICE("deploy")};
+    struct job_spec jobs[2] = {
+        {.name = SLICE("deploy"), .body = SLICE("x"), .body_hash = slice_of(hash, 32), .service = slice_str(name)},
+        {.name = SLICE("web"), .profile = 1, .parents = &parent, .parent_count = 1}};
+    struct command cmd = {.kind = CMD_SUBMIT, .tenant = SLICE("acme")};
+    cmd.as.submit.jobs = (struct cmd_jobs){sets, barrier ? 2 : 1, jobs, barrier ? 2 : 1, false};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static struct job_view replica_runner(const struct fixture *r, const char *name) {
+    struct service_view v;
+    struct job_view job;
+    assert_true(view_service(engine_state(r->engine), SLICE("acme"), slice_str(name), &v));
+    assert_true(view_job(engine_state(r->engine), v.runner, &job));
+    return job;
+}
+
+static void replica_is_healthy(struct fixture *r, const char *name) {
+    struct job_view job = replica_runner(r, name);
+    struct command cmd = {.kind = CMD_HEALTH};
+    cmd.as.attempt = (struct cmd_attempt){
+        .worker = SLICE("w"), .incarnation = 1, .job = job.ref, .attempt = job.attempt, .healthy = true, .port = 4000};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void scale(struct fixture *r, uint32_t replicas) {
+    struct command cmd = {.kind = CMD_SERVICE, .tenant = SLICE("acme")};
+    cmd.as.service = (struct cmd_service){.name = SLICE("web"), .replicas = replicas};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+/* Two versions of web.1 run, and web.3 came by scaling. */
+static void replica_first_half(struct fixture *r) {
+    assert_ok(fixture_attach(r, "w", 1, 8));
+    deploy_replica(r, "web.1", UPDATE_STOP_FIRST, false);
+    replica_is_healthy(r, "web.1");
+    deploy_replica(r, "web.2", UPDATE_STOP_FIRST, true);
+    replica_is_healthy(r, "web.2");
+    scale(r, 3);
+    replica_is_healthy(r, "web.3");
+    deploy_replica(r, "web.1", UPDATE_START_FIRST, true);
+    assert_int_equal(replica_runner(r, "web.1").state, JOB_DISPATCHED);
+}
+
+static void replica_second_half(struct fixture *r) {
+    struct job_view second = replica_runner(r, "web.2"), third = replica_runner(r, "web.3");
+    replica_is_healthy(r, "web.1"); /* the old one stops, and the barrier behind removes web.3 */
+    assert_ok(fixture_done(r, "w", 1, ref_of(2, 0), 1, OUTCOME_STOPPED));
+    assert_ok(fixture_done(r, "w", 1, third.ref, third.attempt, OUTCOME_STOPPED));
+    deploy_replica(r, "web.1", UPDATE_START_FIRST, false);
+    fixture_tick(r, 1000);
+    deploy_replica(r, "web.1", UPDATE_START_FIRST, false); /* waits until the one that it replaces is gone */
+    fixture_crash(r);
+    assert_ok(fixture_attach(r, "w", 2, 8));
+    assert_int_equal(second.ref.ordinal, 0);
+}
+
 /* ---- schedules, kept results, flows that leave ---- */
 
 static struct schedule_view nightly(const struct fixture *r) {
@@ -738,6 +811,7 @@ static const struct script scripts[] = {
     {"clock", clock_first_half, clock_second_half},
     {"slot", slot_first_half, slot_second_half},
     {"trigger", trigger_first_half, trigger_second_half},
+    {"replica", replica_first_half, replica_second_half},
     {"source", source_first_half, source_second_half},
     {"finale", finale_first_half, finale_second_half},
 };

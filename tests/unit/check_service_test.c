@@ -84,6 +84,70 @@ static void two_versions_at_once(void **state) {
     OBJECTION("service", .kind = TR_ASSIGNED, OF(3, 0, 1));
 }
 
+/* Version 2 is healthy, and version 3, which starts first, is deployed by flow 7. */
+static void deploy_beside(void) {
+    static const struct trace_job runner = {.kind = TK_WORK, .start_first = true};
+    deploy();
+    SAY(SAID(2, 1));
+    SAY(HEALTH(2, 1));
+    SAY(.kind = TW_VERSION,
+        .as.version = {.flow = 3, .tenant = bytes("t"), .service = bytes("web"), .runner = &runner, .by_flow = 7});
+    SAY(.kind = TR_ASSIGNED, OF(3, 0, 1));
+}
+
+static void a_version_that_starts_first_runs_beside_the_old_one(void **state) {
+    (void)state;
+    deploy_beside();
+    SAY(.kind = TR_ENDED, OF(2, 0, 1));
+    SAY(.kind = TR_ASSIGNED, OF(2, 0, 2)); /* either is started again */
+    SAY(.kind = TR_ENDED, OF(3, 0, 1));
+    SAY(.kind = TR_ASSIGNED, OF(3, 0, 2));
+}
+
+static void an_old_version_that_starts_again_beside_a_healthy_one(void **state) {
+    (void)state;
+    deploy_beside();
+    SAY(SAID(3, 1));
+    SAY(HEALTH(3, 1));
+    SAY(.kind = TR_ENDED, OF(2, 0, 1));
+    OBJECTION("service", .kind = TR_ASSIGNED, OF(2, 0, 2));
+}
+
+static void three_versions_at_once(void **state) {
+    (void)state;
+    static const struct trace_job runner = {.kind = TK_WORK, .start_first = true};
+    deploy_beside();
+    SAY(.kind = TW_VERSION,
+        .as.version = {.flow = 4, .tenant = bytes("t"), .service = bytes("web"), .runner = &runner, .by_flow = 8});
+    OBJECTION("service", .kind = TR_ASSIGNED, OF(4, 0, 1));
+}
+
+static void a_version_beside_one_that_is_to_be_alone(void **state) {
+    (void)state;
+    static const struct trace_job alone = {.kind = TK_WORK, .exclusive = true};
+    static const struct trace_job runner = {.kind = TK_WORK, .start_first = true};
+    SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 4});
+    SAY(.kind = TW_VERSION,
+        .as.version = {.flow = 2, .tenant = bytes("t"), .service = bytes("web"), .runner = &alone, .by_flow = 1});
+    SAY(.kind = TR_ASSIGNED, OF(2, 0, 1));
+    SAY(.kind = TW_VERSION,
+        .as.version = {.flow = 3, .tenant = bytes("t"), .service = bytes("web"), .runner = &runner, .by_flow = 7});
+    OBJECTION("service", .kind = TR_ASSIGNED, OF(3, 0, 1));
+}
+
+static void a_replica_that_was_scaled_away(void **state) {
+    (void)state;
+    static const struct trace_job runner = {.kind = TK_WORK, .replica_of = {(const uint8_t *)"web", 3}};
+    SAY(.kind = TR_WORKER, .as.worker = {.worker = bytes("w"), .incarnation = 1, .slots = 4});
+    SAY(.kind = TW_VERSION,
+        .as.version = {.flow = 2, .tenant = bytes("t"), .service = bytes("web.1"), .runner = &runner, .by_flow = 1});
+    SAY(.kind = TW_VERSION,
+        .as.version = {.flow = 3, .tenant = bytes("t"), .service = bytes("web.2"), .runner = &runner, .by_flow = 1});
+    SAY(.kind = TR_SCALED, .as.scaled = {bytes("t"), bytes("web"), 1, 0});
+    SAY(.kind = TR_ASSIGNED, OF(2, 0, 1));
+    OBJECTION("service", .kind = TR_ASSIGNED, OF(3, 0, 1));
+}
+
 static void stopped_and_started_again(void **state) {
     (void)state;
     deploy();
@@ -145,10 +209,22 @@ static void a_change_that_was_lost_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_service_that_becomes_healthy), T(deployed_without_health),        T(child_of_a_deployment_without_health),
-        T(health_that_nobody_said),        T(health_of_another_version),      T(two_versions_at_once),
-        T(stopped_and_started_again),      T(a_stop_that_was_lost_is_none),   T(a_permission_in_force),
-        T(a_permission_of_before),         T(a_change_that_was_lost_is_none),
+        T(a_service_that_becomes_healthy),
+        T(deployed_without_health),
+        T(child_of_a_deployment_without_health),
+        T(health_that_nobody_said),
+        T(health_of_another_version),
+        T(two_versions_at_once),
+        T(stopped_and_started_again),
+        T(a_stop_that_was_lost_is_none),
+        T(a_permission_in_force),
+        T(a_permission_of_before),
+        T(a_change_that_was_lost_is_none),
+        T(a_version_that_starts_first_runs_beside_the_old_one),
+        T(an_old_version_that_starts_again_beside_a_healthy_one),
+        T(three_versions_at_once),
+        T(a_version_beside_one_that_is_to_be_alone),
+        T(a_replica_that_was_scaled_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,11 @@ static void versions_in_a_snapshot(void **state) {
     SERVICE("without a version", o->current = o->previous = o->retiring = 0);
     SERVICE(NULL, o->current = 0, o->deployer = 0);
     SERVICE(NULL, o->retiring = o->previous, o->current = o->previous = 0, o->deployer = 0);
+    SERVICE("the health of a version that does not run", o->previous_healthy = true);
+    SERVICE("the health of a version that does not run", o->previous_port = 80);
+    SERVICE("a time that cannot be", o->overlaps = true, o->previous_since_ms = -1);
+    SERVICE("a version that runs beside none", o->overlaps = true, o->desired = SERVICE_STOPPED);
+    SERVICE("not there, or twice", o->retiring_too = 77);
     SERVICE("not there, or twice", o->current = 77);
     SERVICE("not there, or twice", o->previous = NEW);
     SERVICE("not there, or twice", o->retiring = NEW);

@@ -572,7 +572,7 @@ static void a_service_belongs_to_its_tenant(void **state) {
     assert_int_equal(fixture_counts(r).services, 2);
     r->limits.services_max = 2;
     struct command admin = {.kind = CMD_SERVICE};
-    admin.as.service = (struct cmd_service){SLICE("acme"), SLICE("web"), SERVICE_STOPPED, false};
+    admin.as.service = (struct cmd_service){.tenant = SLICE("acme"), .name = SLICE("web"), .desired = SERVICE_STOPPED};
     assert_ok(fixture_command(r, &admin));
     assert_int_equal(web(r).desired, SERVICE_STOPPED);
 }

@@ -264,6 +264,53 @@ static void requests_and_the_outside(void **state) {
     flowlab_fini(&l);
 }
 
+/* The position of a job among those that are sent. */
+static uint32_t place_of(struct flowlab *l, const char *name) {
+    return (uint32_t)(flowlab_job(l, name) - (const struct wire_job *)l->flow.part.jobs.at);
+}
+
+static bool needs(struct flowlab *l, const char *job, const char *parent) {
+    const struct wire_job *j = flowlab_job(l, job);
+    for (uint32_t i = 0; i < j->parents.count; i++)
+        if (j->parents.at[i] == place_of(l, parent)) return true;
+    return false;
+}
+
+static void a_service_with_replicas_is_a_job_for_each(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "jobs:\n"
+         "  smoke: {run: x, needs: web}\n"
+         "  web: {needs: migrate, service: {run: ./serve, name: www, port: auto, replicas: 3, update: start_first}}\n"
+         "  migrate: x\n",
+         NULL);
+    assert_int_equal(l.flow.part.jobs.count, 6);
+    assert_slice(flowlab_job(&l, "web.3")->service, "www.3");
+    assert_slice(flowlab_run(&l, "web.3").replica_of, "www");
+    const struct wire_options *o = flowlab_options(&l, "web.2");
+    assert_int_equal(o->kind, JOB_SERVICE);
+    assert_int_equal(o->update, UPDATE_START_FIRST);
+    assert_slice(o->replica_of, "www");
+    assert_int_equal(o->replicas, 0);
+    assert_true(needs(&l, "web.1", "migrate") && needs(&l, "web.3", "migrate"));
+    assert_true(needs(&l, "web.2", "web.1") && needs(&l, "web.3", "web.2")); /* one after the other */
+    assert_false(needs(&l, "web.1", "web.2") || needs(&l, "web.3", "web.1"));
+    o = flowlab_options(&l, "web"); /* what needs the service needs all of them */
+    assert_int_equal(o->kind, JOB_BARRIER);
+    assert_int_equal(o->replicas, 3);
+    assert_slice(o->replica_of, "www");
+    assert_true(needs(&l, "web", "web.1") && needs(&l, "web", "web.3") && needs(&l, "smoke", "web"));
+    flowlab_fini(&l);
+    flowlab_init(&l);
+    good(&l, "jobs:\n  web: {service: {run: x, replicas: 5, max_parallel: 2}}\n", NULL);
+    assert_true(needs(&l, "web.3", "web.1") && needs(&l, "web.4", "web.2"));
+    assert_int_equal(flowlab_job(&l, "web.2")->parents.count, 0);
+    assert_int_equal(flowlab_options(&l, "web.5")->max_parallel, 0);
+    flowlab_fini(&l);
+}
+
 static void a_service_and_its_keys(void **state) {
     (void)state;
     struct flowlab l;
@@ -819,6 +866,15 @@ static const struct {
     {"jobs:\n  a: {service: {run: x, health: {command: []}}}", "expected a program and its arguments"},
     {"jobs:\n  a: {service: {run: x, health: {every: 1s}}}", "a health has no key `every`"},
     {"jobs:\n  a: {service: {run: x, port: 80}, sandbox: strict}", "set `net: on` in the sandbox"},
+    {"jobs:\n  a: {service: {run: x, port: 80, replicas: 2}}", "flow.yaml:2:31: replicas on one machine cannot share port 80: use `port: auto`"},
+    {"jobs:\n  a: {service: {run: x, port: 80, update: start_first}}", "both cannot have port 80"},
+    {"jobs:\n  a: {service: {run: x, health: {port: 81}, update: start_first}}", "both cannot have port 81"},
+    {"jobs:\n  a: {service: {run: x, update: start_first}, exclusive: true}", "which `exclusive: true` forbids"},
+    {"jobs:\n  a: {service: {run: x, update: soon}}", "stop_first or start_first"},
+    {"jobs:\n  a: {service: {run: x, replicas: 0}}", "`replicas` is between 1 and 256"},
+    {"jobs:\n  a: {service: {run: x, replicas: 257}}", "`replicas` is between 1 and 256"},
+    {"jobs:\n  a: {service: {run: x, max_parallel: 2}}", "`max_parallel` of a service needs `replicas`"},
+    {"jobs:\n  a: {service: {run: x, replicas: 2}, approval: ok?}", "let the service need a job with `gate`"},
     {"jobs:\n  a: {service: x, foreach: [1]}", "every service needs its own name"},
     {"jobs:\n  a: {service: x, compensate: y}", "use `reeve stop`"},
     {"jobs:\n  a: {service: x, cache: true}", "it has no result"},
@@ -903,6 +959,7 @@ int main(void) {
         cmocka_unit_test(the_other_kinds),
         cmocka_unit_test(a_handler_is_a_type_and_a_payload),
         cmocka_unit_test(requests_and_the_outside),
+        cmocka_unit_test(a_service_with_replicas_is_a_job_for_each),
         cmocka_unit_test(a_service_and_its_keys),
         cmocka_unit_test(defaults_hold_unless_a_job_says_otherwise),
         cmocka_unit_test(a_trigger_takes_the_place_of_run_in_the_defaults),

@@ -166,6 +166,17 @@ enum err verb_logs(struct cli *c) {
     if (e != ERR_OK) return e;
     enum log_of of = what_it_is(c, &job);
     what.attempt = (uint32_t)attempt;
+    struct wire_service_view *replicas;
+    uint32_t count = 0;
+    bool is_unknown = job.ptr == (const uint8_t *)c->args[0]; /* no flow, and no service of that very name */
+    if (of == LOG_OF_JOB && is_unknown && strchr(c->args[0], '/') == NULL) {
+        e = service_replicas(c, slice_str(c->args[0]), &replicas, &count);
+        if (e != ERR_OK) return e;
+    }
+    if (count > 0) {
+        struct wire_logs m = {.attempt = what.attempt, .tail_bytes = what.tail_bytes, .follow = what.live};
+        return logs_of_replicas(c, replicas, count, &m);
+    }
     if (of == LOG_OF_JOB && what.since_ms == 0 && what.jobs.count == 0)
         return show_attempt(c, what.attempt, what.tail_bytes);
     what.plain |= of == LOG_OF_JOB;

@@ -168,6 +168,7 @@ enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use,
     struct spec_input in = {
         .source = {.name = r.path},
         .grows = use == FLOW_ADDED,
+        .keeps_replicas = use == FLOW_DEPLOYED,
         .has_slot = use == FLOW_SCHEDULED,
         .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
@@ -185,7 +186,7 @@ enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use,
              : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
     e = spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
-    if (e == ERR_OK && use == FLOW_SUBMITTED) source_keep(&r, &in, json, ret);
+    if (e == ERR_OK && (use == FLOW_SUBMITTED || use == FLOW_DEPLOYED)) source_keep(&r, &in, json, ret);
     return e;
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "out.h"
+#include "replicas.h"
+#include "rules.h"
 #include "spec_value.h"
 #include "verbs.h"
 
@@ -64,6 +66,32 @@ static enum err flags_over(struct cli *c, struct wire_run *run, struct wire_opti
     return cli_flag_duration(c, "healthy-within", &o->healthy_within_ms);
 }
 
+/* The same of what flow files are refused for; there it stands in spec_service.c. */
+static enum err replicas_over(struct cli *c, struct wire_run *run, struct wire_options *o, struct slice name) {
+    struct slice update = cli_flag_text(c, "update");
+    uint64_t replicas = 0;
+    enum err e = cli_flag_number(c, "replicas", REPLICAS_MAX, &replicas);
+    if (e != ERR_OK) return e;
+    if (cli_flag(c, "replicas") != NULL && replicas == 0)
+        return cli_refuse(c, ERR_INVALID, "--replicas: expected a number between 1 and %u", REPLICAS_MAX);
+    if (replicas > 0) o->replicas = (uint32_t)replicas;
+    for (uint8_t u = 0; update.len > 0 && u <= UPDATE_COUNT; u++) {
+        if (u == UPDATE_COUNT)
+            return cli_refuse(c, ERR_INVALID, "--update: expected stop_first or start_first, found `%.*s`",
+                              SLICE_FMT(update));
+        if (!slice_eq(update, slice_str(update_words[u]))) continue;
+        o->update = u;
+        break;
+    }
+    run->replica_of = o->replicas > 0 ? name : (struct slice){0};
+    bool fixed = run->port != 0 || run->health.port != 0;
+    if (fixed && (o->replicas > 1 || o->update == UPDATE_START_FIRST))
+        return cli_refuse(c, ERR_INVALID,
+                          "two processes of the service on one machine cannot share port %u: use --port auto",
+                          run->port != 0 ? run->port : run->health.port);
+    return ERR_OK;
+}
+
 static enum err body_put(struct cli *c, const struct wire_run *run, struct slice *ret) {
     struct buf body;
     enum err e = tlv_check(&wire_run_desc, run, c->why);
@@ -100,9 +128,10 @@ static enum err program_read(struct cli *c, struct wire_flow *ret) {
         run.script = (struct slice){0};
     }
     if (e == ERR_OK) e = cli_pairs(c, "env", &run.env);
-    if (e == ERR_OK) e = flags_over(c, &run, o);
-    if (e == ERR_OK) e = body_put(c, &run, &job->body);
     job->name = job->service = cli_flag(c, "name") != NULL ? cli_flag_text(c, "name") : stem(run.script_name);
+    if (e == ERR_OK) e = flags_over(c, &run, o);
+    if (e == ERR_OK) e = replicas_over(c, &run, o, job->service);
+    if (e == ERR_OK) e = body_put(c, &run, &job->body);
     *ret = (struct wire_flow){.name = job->name, .part = {.options = {o, 1}, .jobs = {job, 1}}};
     return e;
 }
@@ -110,7 +139,7 @@ static enum err program_read(struct cli *c, struct wire_flow *ret) {
 /* Flags go over the one service that a flow file has. */
 static enum err flow_read(struct cli *c, struct wire_flow *ret) {
     static const char *const of_programs[] = {"pool", "requires", "env"};
-    static const char *const of_one[] = {"name", "port", "health", "healthy-within"};
+    static const char *const of_one[] = {"name", "port", "health", "healthy-within", "replicas", "update"};
     struct spec_schedule schedule;
     struct wire_run run;
     struct wire_job *one = NULL;
@@ -121,7 +150,7 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
         if (cli_flag(c, of_programs[i]) != NULL)
             return cli_refuse(c, ERR_INVALID, "--%s is for a script or a program; in a flow file, set it there",
                               of_programs[i]);
-    enum err e = verb_flow_file_read(c, c->args[0], FLOW_SUBMITTED, ret, &schedule);
+    enum err e = verb_flow_file_read(c, c->args[0], FLOW_DEPLOYED, ret, &schedule);
     if (e != ERR_OK) return e;
     struct wire_job *jobs = ret->part.jobs.at;
     for (uint32_t i = 0; i < ret->part.jobs.count; i++)
@@ -135,9 +164,10 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
     ret->source_name = ret->params = (struct slice){0};
     struct wire_options *options = ret->part.options.at;
     e = tlv_decode(&wire_run_desc, one->body, TLV_STRICT, &c->arena, &run, c->why);
-    if (e == ERR_OK) e = flags_over(c, &run, &options[one->options]);
-    if (e == ERR_OK) e = body_put(c, &run, &one->body);
     if (cli_flag(c, "name") != NULL) one->service = cli_flag_text(c, "name");
+    if (e == ERR_OK) e = flags_over(c, &run, &options[one->options]);
+    if (e == ERR_OK) e = replicas_over(c, &run, &options[one->options], one->service);
+    if (e == ERR_OK) e = body_put(c, &run, &one->body);
     return e;
 }
 
@@ -303,6 +333,7 @@ enum err verb_deploy(struct cli *c) {
     struct flow_sent sent;
     bool good = false;
     enum err e = is_flow_file(c->args[0]) ? flow_read(c, &flow) : program_read(c, &flow);
+    if (e == ERR_OK) e = replicas_expand(&c->arena, &flow.part, c->why);
     if (e == ERR_OK) e = flow_send(c, &flow, &sent);
     if (e != ERR_OK) return e;
     if (cli_flag(c, "detach") != NULL) return detach(c, &sent);

@@ -114,6 +114,7 @@ static void offer_services(struct complete *x) {
     for (uint32_t i = 0; page != NULL && i < page->services.count; i++) {
         const struct wire_service_view *v = (const struct wire_service_view *)page->services.at + i;
         complete_offer(x, v->name, v->state, false);
+        if (v->replica == 1) complete_offer(x, v->replica_of, SLICE("replicas"), false); /* all of them */
     }
 }
 
@@ -178,7 +179,7 @@ static void offer_help(struct complete *x) {
 }
 
 static bool is_of_services(const struct cli_verb *verb) {
-    static const char *const words[] = {"services", "rollback", "stop", "start", "restart", "undeploy"};
+    static const char *const words[] = {"services", "rollback", "stop", "start", "restart", "undeploy", "scale"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(verb->words, words[i]) == 0) return true;
     return false;

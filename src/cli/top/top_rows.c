@@ -170,9 +170,11 @@ void top_rows_services(struct top_view *v, const struct wire_service_list *m, in
         struct top_row *row = row_new(p, list[i].job);
         put(p, row, 0, SCREEN_BOLD, list[i].name);
         put(p, row, 1, SCREEN_PLAIN, list[i].state);
-        put(p, row, 2, list[i].healthy ? SCREEN_GREEN : SCREEN_RED, list[i].healthy ? SLICE("yes") : SLICE("no"));
+        bool is_served = list[i].healthy || list[i].previous_healthy; /* by the version before, while it runs on */
+        put(p, row, 2, is_served ? SCREEN_GREEN : SCREEN_RED, is_served ? SLICE("yes") : SLICE("no"));
         row->is_paused = slice_eq(list[i].state, SLICE("stopped"));
-        if (list[i].port != 0) print(p, row, 3, SCREEN_PLAIN, "%u", list[i].port);
+        uint32_t port = list[i].previous_healthy ? list[i].previous_port : list[i].port;
+        if (port != 0) print(p, row, 3, SCREEN_PLAIN, "%u", port);
         print(p, row, 4, list[i].restarts > 0 ? SCREEN_YELLOW : SCREEN_PLAIN, "%u", list[i].restarts);
         put(p, row, 5, SCREEN_PLAIN, list[i].worker);
         put(p, row, 6, SCREEN_GREY, slice_str(out_age(now_ms, list[i].since_ms, age)));

@@ -27,6 +27,7 @@
 #include "expand.h"
 #include "external.h"
 #include "finale.h"
+#include "external.h"
 #include "flow.h"
 #include "flow_lists.h"
 #include "job_transition.h"
@@ -37,6 +38,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "replica.h"
 #include "rules.h"
 #include "saga.h"
 #include "schedule.h"
@@ -300,6 +302,10 @@ static void apply_service(struct state *s, const struct rec_service *r) {
     service_set(s, service, r->desired);
 }
 
+static void apply_scaled(struct state *s, const struct rec_scaled *r) {
+    replica_scale(s, tenant_find(s, r->head.tenant), r);
+}
+
 static void apply_limit(struct state *s, const struct rec_limit *r) {
     quota_set(s, tenant_take(s, r->head.tenant), r);
 }
@@ -368,6 +374,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_STORE_EXPIRED: store_delete(s, &b->as_REC_STORE_EXPIRED); break;
     case REC_LIMIT: apply_limit(s, &b->as_REC_LIMIT); break;
     case REC_SERVICE: apply_service(s, &b->as_REC_SERVICE); break;
+    case REC_SCALED: apply_scaled(s, &b->as_REC_SCALED); break;
     case REC_HEALTH:
         service_health(s, the_job(s, b->as_REC_HEALTH.flow, b->as_REC_HEALTH.ordinal), &b->as_REC_HEALTH);
         break;

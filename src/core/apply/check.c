@@ -13,6 +13,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "replica.h"
 #include "saga.h"
 #include "schedule.h"
 #include "service.h"
@@ -510,6 +511,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
         FITS(service_find(s, tenant_find(s, b->as_REC_SERVICE.head.tenant), b->as_REC_SERVICE.name),
              "a service that is not there");
         return ERR_OK;
+    case REC_SCALED: return replica_check(s, &b->as_REC_SCALED, why);
     case REC_HEALTH: return check_health(s, &b->as_REC_HEALTH, why);
     case REC_EXPANDED: return check_expanded(s, &b->as_REC_EXPANDED, why);
     case REC_SCHEDULE: return check_schedule(s, &b->as_REC_SCHEDULE, why);

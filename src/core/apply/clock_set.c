@@ -75,7 +75,10 @@ static void move_questions(struct state *s, const struct move *m) {
 
 static void move_others(struct state *s, const struct move *m) {
     for (uint32_t i = 1; i <= s->services.high; i++)
-        if (service_at(s, i)->key != NULL) (void)move_wait(m, &service_at(s, i)->since);
+        if (service_at(s, i)->key != NULL) (void)move_wait(m, &service_at(s, i)->health.since);
+    for (uint32_t i = 1; i <= s->besides.high; i++)
+        if (beside_at(s, i)->service != 0 && beside_at(s, i)->is_open)
+            (void)move_wait(m, &beside_at(s, i)->health.since);
     for (uint32_t i = 1; i <= s->quotas.high; i++) move_told(m, &quota_at(s, i)->filled);
     for (uint32_t i = 1; i <= s->store.items.high; i++) { /* what was over stays over */
         struct item *it = item_at(&s->store, i);

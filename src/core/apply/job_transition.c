@@ -47,6 +47,7 @@
 #include "propagate.h"
 #include "question.h"
 #include "quota.h"
+#include "replica.h"
 #include "saga.h"
 #include "service.h"
 #include "timer.h"
@@ -305,6 +306,7 @@ void job_advance(struct state *s, uint32_t index) {
     } else if (o->kind == JOB_SERVICE && service_is_deployed_by(s, j)) {
         service_deploy(s, index);
     } else if (ends_in_apply(o)) {
+        if (o->replicas) replica_trim(s, flow_at(s, j->flow)->tenant, o->replica_of, o->replicas);
         job_finish(s, index, JOB_SUCCEEDED, CAUSE_NONE);
     } else {
         job_move(s, index, JOB_READY, CAUSE_NONE);

@@ -13,6 +13,7 @@
 #include "panic.h"
 #include "propagate.h"
 #include "question.h"
+#include "replica.h"
 #include "rules.h"
 #include "service_versions.h"
 #include "store.h"
@@ -60,7 +61,7 @@ uint32_t service_make(struct state *s, uint32_t tenant, struct slice name) {
     struct slice key = make_key(at, tenant, name);
     uint32_t index = pool_alloc(&s->services);
     ENSURE(index != 0);
-    *service_at(s, index) = (struct service){.key = bytes_new(key), .tenant = tenant, .since = s->now};
+    *service_at(s, index) = (struct service){.key = bytes_new(key), .tenant = tenant, .health.since = s->now};
     index_put(&s->service_by_name, key, index);
     return index;
 }
@@ -70,11 +71,12 @@ static void service_free(struct state *s, uint32_t index) {
     REQUIRE(v->flow_count == 0);
     REQUIRE(v->current.flow == 0);
     REQUIRE(v->deployer == 0);
+    REQUIRE(v->beside == 0);
     index_del(&s->service_by_name, bytes_slice(v->key), index);
     bytes_free(v->key);
-    bytes_free(v->note);
+    bytes_free(v->health.note);
     service_versions_release(v);
-    v->key = v->note = NULL;
+    v->key = v->health.note = NULL;
     pool_free(&s->services, index);
 }
 
@@ -112,12 +114,83 @@ static void stop(struct state *s, uint32_t flow) {
     job_cancel(s, runner, job_options(s, j)->stop_within_ms);
 }
 
+/* ---- two versions at once ---- */
+
+static uint32_t index_of(const struct state *s, const struct service *v) {
+    uint32_t index = index_get(&s->service_by_name, bytes_slice(v->key), service_key, s);
+    ENSURE(index != 0);
+    return index;
+}
+
+static struct two_versions *beside_make(struct state *s, struct service *v) {
+    if (v->beside == 0) {
+        v->beside = pool_alloc(&s->besides);
+        ENSURE(v->beside != 0);
+        *beside_at(s, v->beside) = (struct two_versions){.service = index_of(s, v)};
+    }
+    return beside_at(s, v->beside);
+}
+
+static void beside_drop_done(struct state *s, struct service *v) {
+    if (v->beside == 0) return;
+    const struct two_versions *o = beside_at(s, v->beside);
+    if (o->is_open || o->retiring) return;
+    ENSURE(o->health.note == NULL);
+    beside_at(s, v->beside)->service = 0;
+    pool_free(&s->besides, v->beside);
+    v->beside = 0;
+}
+
+bool service_overlaps(const struct state *s, const struct service *v) {
+    return v->beside && beside_at(s, v->beside)->is_open;
+}
+
+/* The version before goes on beside the one that is deployed; what is known of its health goes on with it. */
+static void beside_open(struct state *s, struct service *v) {
+    struct two_versions *o = beside_make(s, v);
+    REQUIRE(!o->is_open);
+    o->is_open = true;
+    o->health = v->health;
+    v->health.note = NULL; /* moved */
+}
+
+/* The deployment is decided. `ret`, unless NULL, gets what is known of the version before. */
+static void beside_close(struct state *s, struct service *v, struct health *ret) {
+    REQUIRE(service_overlaps(s, v));
+    struct two_versions *o = beside_at(s, v->beside);
+    if (ret)
+        *ret = o->health;
+    else
+        bytes_free(o->health.note);
+    o->health = (struct health){0};
+    o->is_open = false;
+    beside_drop_done(s, v);
+}
+
+/* A service whose new version starts first keeps the old one, unless that does not run, is on its way out, or was
+ * promised to be alone. */
+static bool may_overlap(const struct state *s, uint32_t from, const struct options *to) {
+    if (from == 0 || to->update != UPDATE_START_FIRST || is_over(s, from)) return false;
+    const struct job *j = job_at(s, runner_of(s, from));
+    if (job_options(s, j)->exclusive) return false;
+    return !job_state_is_active(j->state) || run_at(s, j->link)->stop != STOP_CANCEL;
+}
+
+/* Where a version is noted until its worker has let it go. Two at most are held at once: one that starts first waits
+ * until all others but the one it replaces are gone. */
+static uint32_t *place_to_retire(struct state *s, struct service *v) {
+    if (v->retiring == 0 || is_over(s, v->retiring)) return &v->retiring;
+    struct two_versions *o = beside_make(s, v);
+    ENSURE(o->retiring == 0 || is_over(s, o->retiring));
+    return &o->retiring;
+}
+
 /* A version that is not to come back. Only one that a worker still holds is waited for. */
 static void retire(struct state *s, struct service *v, uint32_t flow) {
     REQUIRE(flow != 0);
     flow_at(s, flow)->more = false;
     stop(s, flow);
-    if (!is_over(s, flow)) v->retiring = flow;
+    if (!is_over(s, flow)) *place_to_retire(s, v) = flow;
     propagate_touch(s, flow);
 }
 
@@ -132,12 +205,16 @@ static void let_go(struct state *s, uint32_t runner) {
     job_advance(s, runner);
 }
 
-/* First everything else stops, then the wanted version runs: a service is one process at a time. */
+/* First everything else stops, then the wanted version runs: a service is one process at a time, but for the version
+ * before one that starts first. */
 static void go_on(struct state *s, struct service *v) {
     uint32_t wanted = v->desired == SERVICE_RUNNING ? v->current.flow : 0;
-    const uint32_t versions[] = {v->current.flow, v->previous.flow, v->retiring};
+    bool overlaps = service_overlaps(s, v);
+    const uint32_t versions[] = {v->current.flow, overlaps && !MUTANT(old_stopped_first) ? 0 : v->previous.flow,
+                                 v->retiring, v->beside ? beside_at(s, v->beside)->retiring : 0};
     bool is_clear = true;
-    for (uint32_t i = 0; i < 3; i++) {
+    ENSURE(!overlaps || (wanted && v->deployer));
+    for (uint32_t i = 0; i < 4; i++) {
         if (versions[i] == 0 || versions[i] == wanted) continue;
         stop(s, versions[i]);
         is_clear &= is_over(s, versions[i]);
@@ -160,6 +237,8 @@ void service_settled(struct state *s, uint32_t flow) {
     bool is_kept = flow == v->current.flow || flow == v->previous.flow;
     if (!is_kept && is_over(s, flow)) {
         if (v->retiring == flow) v->retiring = 0;
+        if (v->beside && beside_at(s, v->beside)->retiring == flow) beside_at(s, v->beside)->retiring = 0;
+        beside_drop_done(s, v);
         unlink_flow(s, index, flow);
         store_drop_flow(s, flow_at(s, flow)->id);
         forget(s, flow);
@@ -184,42 +263,57 @@ bool service_is_deployed_by(const struct state *s, const struct job *j) {
     return j->extra && extra_at(s, j->extra)->runner_profile;
 }
 
-static void health_changed(struct state *s, struct service *v, bool healthy) {
-    v->healthy = healthy;
-    v->since = s->now;
+static void health_changed(struct state *s, struct health *h, bool healthy) {
+    h->healthy = healthy;
+    h->since = s->now;
 }
 
-static void remark(struct service *v, uint32_t port, struct slice note) {
-    bytes_free(v->note);
-    v->note = note.len > 0 ? bytes_new(note) : NULL;
-    v->port = port;
+static void remark(struct health *h, uint32_t port, struct slice note) {
+    bytes_free(h->note);
+    h->note = note.len > 0 ? bytes_new(note) : NULL;
+    h->port = port;
 }
 
 /* Another attempt, or none: whatever was said is no longer true. */
-static void health_unknown(struct state *s, struct service *v) {
-    health_changed(s, v, false);
-    remark(v, 0, (struct slice){0});
+static void health_unknown(struct state *s, struct health *h) {
+    health_changed(s, h, false);
+    remark(h, 0, (struct slice){0});
 }
 
-static uint32_t make_version(struct state *s, uint32_t service, const struct job *j, const struct rec_job *rec) {
-    const struct extra *x = extra_at(s, j->extra);
-    REQUIRE(x->runner_profile != 0);
-    REQUIRE(rec->service.len > 0);
+static struct health *health_of(const struct state *s, struct service *v, uint32_t flow) {
+    if (v->current.flow == flow) return &v->health;
+    if (service_overlaps(s, v) && v->previous.flow == flow) return &beside_at(s, v->beside)->health;
+    return NULL;
+}
+
+const struct health *service_version_health(const struct state *s, const struct service *v, uint32_t flow) {
+    REQUIRE(flow != 0);
+    return health_of(s, (struct service *)(uintptr_t)v, flow);
+}
+
+/* What a version is made of. */
+struct version_making {
+    uint32_t head_of; /* flow whose head it gets, but for the name */
+    uint32_t profile;
+    struct slice body, body_hash, constraints;
+};
+
+static uint32_t make_version(struct state *s, uint32_t service, const struct version_making *of) {
+    REQUIRE(of->profile != 0);
+    REQUIRE(of->head_of != 0);
     struct flow_head head;
-    flow_head_get(flow_at(s, j->flow), &s->scratch, &head);
-    head.name = rec->service;
+    flow_head_get(flow_at(s, of->head_of), &s->scratch, &head);
+    head.name = service_name(service_at(s, service));
     buf_clear(&s->head_bytes);
     tlv_encode(&flow_head_desc, &head, &s->head_bytes);
     ENSURE(!s->head_bytes.full);
-    uint32_t flow = flow_make(s, s->flow_last + 1, flow_at(s, j->flow)->tenant, buf_slice(&s->head_bytes), 256);
+    uint32_t flow = flow_make(s, s->flow_last + 1, flow_at(s, of->head_of)->tenant, buf_slice(&s->head_bytes), 256);
     struct flow *f = flow_at(s, flow);
     f->more = true; /* the service says when it is over */
     service_link(s, service, flow);
-    struct rec_job spec = {.name = rec->service,
-                           .body = x->body.len ? x->body : rec->body,
-                           .body_hash = x->body_hash.len ? x->body_hash : rec->body_hash};
-    struct job *runner = job_at(s, flow_make_job(s, flow, x->runner_profile, &spec));
-    if (x->constraints.len) job_extra(s, runner)->constraints = arena_slice(&f->arena, x->constraints);
+    struct rec_job spec = {.name = head.name, .body = of->body, .body_hash = of->body_hash};
+    struct job *runner = job_at(s, flow_make_job(s, flow, of->profile, &spec));
+    if (of->constraints.len) job_extra(s, runner)->constraints = arena_slice(&f->arena, of->constraints);
     runner->parents_open = 1;
     struct event event = {.kind = EVENT_FLOW, .job = {{f->id}, NO_ORDINAL}, .flow_state = FLOW_RUNNING};
     emit_event(s, &event);
@@ -263,13 +357,47 @@ void service_begin(struct state *s, uint32_t job) {
         replace(s, v);
     else
         v->previous = v->current;
+    const struct extra *x = extra_at(s, j->extra);
+    bool overlaps = may_overlap(s, v->previous.flow, &profile_at(s, x->runner_profile)->options);
+    if (!overlaps && service_overlaps(s, v)) beside_close(s, v, NULL);
+    if (overlaps && !service_overlaps(s, v)) beside_open(s, v);
+    const struct version_making of = {.head_of = j->flow,
+                                      .profile = x->runner_profile,
+                                      .body = x->body.len ? x->body : rec.body,
+                                      .body_hash = x->body_hash.len ? x->body_hash : rec.body_hash,
+                                      .constraints = x->constraints};
     v->desired = SERVICE_RUNNING;
     v->deployer = job;
-    v->current = (struct version){make_version(s, index, j, &rec), ++v->version_last};
+    v->current = (struct version){make_version(s, index, &of), ++v->version_last};
     ENSURE(v->current.flow != v->previous.flow);
     service_versions_begin(s, v, job, &rec);
-    health_unknown(s, v);
+    health_unknown(s, &v->health);
     go_on(s, v);
+}
+
+void service_copy(struct state *s, uint32_t service, uint32_t from) {
+    struct service *v = service_at(s, service);
+    REQUIRE(v->current.flow == 0);
+    REQUIRE(v->deployer == 0);
+    uint32_t flow = service_at(s, from)->current.flow;
+    const struct job *runner = job_at(s, runner_of(s, flow));
+    struct rec_job rec;
+    job_record(runner, &s->scratch, &rec);
+    const struct version_making of = {.head_of = flow,
+                                      .profile = runner->profile,
+                                      .body = rec.body,
+                                      .body_hash = rec.body_hash,
+                                      .constraints =
+                                          runner->extra ? extra_at(s, runner->extra)->constraints : (struct slice){0}};
+    v->desired = SERVICE_RUNNING;
+    v->current = (struct version){make_version(s, service, &of), ++v->version_last};
+    health_unknown(s, &v->health);
+    go_on(s, v);
+}
+
+const struct options *service_options(const struct state *s, const struct service *v) {
+    REQUIRE(v->current.flow != 0);
+    return job_options(s, job_at(s, runner_of(s, v->current.flow)));
 }
 
 /* The service whose deployment the job is, or NULL when that is decided. */
@@ -293,23 +421,31 @@ void service_give_up(struct state *s, uint32_t job) {
         v->current.flow = failed;
         failed = other;
     }
-    health_unknown(s, v);
+    if (service_overlaps(s, v)) {
+        bytes_free(v->health.note);
+        beside_close(s, v, &v->health);
+    } else {
+        health_unknown(s, &v->health);
+    }
     service_versions_end(s, v, failed, VERSION_FAILED);
     retire(s, v, failed);
     go_on(s, v);
 }
 
 static void accept(struct state *s, struct service *v) {
-    REQUIRE(v->healthy);
+    REQUIRE(v->health.healthy);
     REQUIRE(v->deployer != 0);
     uint32_t job = v->deployer;
     v->deployer = 0;
     service_versions_accept(s, v);
     if (v->previous.flow) service_versions_end(s, v, v->previous.flow, VERSION_RETIRED);
-    if (v->previous.flow) retire(s, v, v->previous.flow);
+    bool both = MUTANT(old_version_kept) && service_overlaps(s, v);
+    if (service_overlaps(s, v)) beside_close(s, v, NULL);
+    if (v->previous.flow && !both) retire(s, v, v->previous.flow);
     v->previous = (struct version){0};
     question_close(s, job_at(s, job));
     job_finish(s, job, JOB_SUCCEEDED, CAUSE_NONE);
+    replica_accepted(s, v);
 }
 
 /* ---- attempts ---- */
@@ -319,13 +455,15 @@ void service_health(struct state *s, uint32_t job, const struct rec_health *word
     const struct job *j = job_at(s, job);
     REQUIRE(job_state_is_active(j->state));
     struct service *v = service_at(s, service_of_flow(s, flow_at(s, j->flow)));
-    if (v->current.flow != j->flow && !MUTANT(old_version_counts)) return;
-    remark(v, word->port, word->note);
-    if (v->healthy == healthy) return;
-    health_changed(s, v, healthy);
+    struct health *h = health_of(s, v, j->flow);
+    if (h == NULL && MUTANT(old_version_counts)) h = &v->health;
+    if (h == NULL) return;
+    remark(h, word->port, word->note);
+    if (h->healthy == healthy) return;
+    health_changed(s, h, healthy);
     struct event event = {.kind = EVENT_SERVICE, .job = job_ref_of(s, j), .attempt = j->attempt, .healthy = healthy};
     emit_event(s, &event);
-    if (healthy && v->deployer) accept(s, v);
+    if (healthy && v->deployer && h == &v->health) accept(s, v);
 }
 
 #define TROUBLE_BYTES_MAX 8192u /* before it is cut; what others say is shorter (reason_bytes_max) */
@@ -342,9 +480,9 @@ static void put_end(const struct snap_attempt *a, struct buf *ret) {
 
 struct slice service_trouble(const struct state *s, uint32_t job, struct arena *arena) {
     const struct service *v = deployed_by(s, job, arena);
-    if (v == NULL || v->current.flow == 0 || v->healthy) return (struct slice){0};
+    if (v == NULL || v->current.flow == 0 || v->health.healthy) return (struct slice){0};
     const struct job *runner = job_at(s, flow_at(s, v->current.flow)->jobs.at[SERVICE_RUNNER]);
-    struct slice note = bytes_slice(v->note);
+    struct slice note = bytes_slice(v->health.note);
     struct snap_attempt *ended;
     struct buf b;
     buf_init(&b, TROUBLE_BYTES_MAX);
@@ -360,16 +498,17 @@ struct slice service_trouble(const struct state *s, uint32_t job, struct arena *
 }
 
 /* True when the attempt had been healthy for so long that what failed before no longer counts. */
-static bool was_fine(const struct state *s, const struct service *v, const struct job *j) {
-    return v->current.flow == j->flow && v->healthy && s->now.ms - v->since.ms >= job_options(s, j)->restart_reset_ms;
+static bool was_fine(const struct state *s, const struct health *h, const struct job *j) {
+    return h->healthy && s->now.ms - h->since.ms >= job_options(s, j)->restart_reset_ms;
 }
 
 void service_attempt_over(struct state *s, uint32_t job, enum stop_cause cause, enum outcome outcome) {
     struct job *j = job_at(s, job);
     REQUIRE(j->link == 0);
     struct service *v = service_at(s, service_of_flow(s, flow_at(s, j->flow)));
-    if (was_fine(s, v, j)) job_forgive(s, j);
-    if (v->current.flow == j->flow) health_unknown(s, v);
+    struct health *h = health_of(s, v, j->flow);
+    if (h && was_fine(s, h, j)) job_forgive(s, j);
+    if (h) health_unknown(s, h);
     if (cause == STOP_CANCEL && !MUTANT(service_restarted)) {
         job_finish(s, job, JOB_CANCELLED, CAUSE_REQUEST);
         return;

@@ -3,7 +3,8 @@
  * A service has no attempts of its own. Each of its versions is a flow of one job, the *runner*, which is placed,
  * leased, adopted, limited and stopped as any job is; what is different is only what follows from the end of an attempt
  * (it starts again) and who decides when the job is over (the service). At most one version has anything to run: the
- * others are over, or wait behind it.
+ * others are over, or wait behind it. One exception: a version that starts first (option `update`) runs beside the one
+ * that it replaces, from its deployment until that is decided and the one of both that goes has stopped.
  *
  *   deploy --> current waits behind previous --> runs --> healthy: accepted, the deploying job has SUCCEEDED
  *                                  |               |
@@ -34,6 +35,16 @@ void service_deploy(struct state *s, uint32_t job);
 void service_begin(struct state *s, uint32_t job);
 /* The job no longer asks: unless the version was accepted, the service goes back to the one before. */
 void service_give_up(struct state *s, uint32_t job);
+
+/* A new version of a service that has none, as the current one of another; nobody deploys it. */
+void service_copy(struct state *s, uint32_t service, uint32_t from);
+/* Of its current version; there is one. */
+const struct options *service_options(const struct state *s, const struct service *v);
+
+/* Its previous version runs on beside the one that is being deployed. */
+bool service_overlaps(const struct state *s, const struct service *v);
+/* What is known of the health of one of its versions; NULL = what a worker says of that one does not count. */
+const struct health *service_version_health(const struct state *s, const struct service *v, uint32_t flow);
 
 /* What its worker says of the open attempt of a runner. */
 void service_health(struct state *s, uint32_t job, const struct rec_health *word);

@@ -46,6 +46,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->topics, sizeof(struct topic), POOL_MAX);
     pool_init(&s->quotas, sizeof(struct quota), POOL_MAX);
     pool_init(&s->services, sizeof(struct service), POOL_MAX);
+    pool_init(&s->besides, sizeof(struct two_versions), POOL_MAX);
     index_init(&s->service_by_name);
     map_init(&s->service_by_flow);
     pool_init(&s->expansions, sizeof(struct expansion), POOL_MAX);
@@ -104,7 +105,8 @@ void state_fini(struct state *s) {
     store_fini(&s->store);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     FINI_POOL(s, services, service, it->key != NULL,
-              (bytes_free(it->key), bytes_free(it->note), service_versions_release(it)));
+              (bytes_free(it->key), bytes_free(it->health.note), service_versions_release(it)));
+    FINI_POOL(s, besides, two_versions, it->service != 0, bytes_free(it->health.note));
     index_fini(&s->service_by_name);
     map_fini(&s->service_by_flow);
     FINI_POOL(s, expansions, expansion, it->job != 0, map_fini(&it->made));
@@ -147,7 +149,8 @@ size_t state_bytes(const struct state *s) {
     bytes += map_bytes(&s->flow_by_id) + map_bytes(&s->question_by_id) + map_bytes(&s->worker_by_number);
     for (uint32_t i = 0; i < FLOW_LIST_COUNT; i++) bytes += numset_bytes(&s->flow_lists[i]);
     bytes += index_bytes(&s->profile_by_key) + index_bytes(&s->class_by_key) + index_bytes(&s->key_by_text);
-    bytes += pool_bytes(&s->services) + index_bytes(&s->service_by_name) + map_bytes(&s->service_by_flow);
+    bytes += pool_bytes(&s->services) + pool_bytes(&s->besides) + index_bytes(&s->service_by_name) +
+             map_bytes(&s->service_by_flow);
     bytes += pool_bytes(&s->quotas) + index_bytes(&s->quota_by_text);
     bytes += pool_bytes(&s->expansions) + pool_bytes(&s->fans) + pool_bytes(&s->notes);
     bytes += pool_bytes(&s->finales);

@@ -2,6 +2,7 @@
 #include "decide_options.h"
 
 #include "panic.h"
+#include "replica.h"
 
 /* ---- lists: copied, sorted by name, no two alike ---- */
 
@@ -190,6 +191,31 @@ static enum err check_outside(struct decision *d, const struct options *o) {
     return ERR_OK;
 }
 
+/* The name of what is deployed is looked at with the job: decide_submit. */
+static enum err check_replicas(struct decision *d, const struct options *o) {
+    if (o->update >= UPDATE_COUNT) return refuse(d, ERR_INVALID, "update is stop_first or start_first");
+    if (o->update != UPDATE_STOP_FIRST && o->kind != JOB_SERVICE)
+        return refuse(d, ERR_INVALID, "`update` is of services");
+    if (o->update == UPDATE_START_FIRST && o->exclusive)
+        return refuse(
+            d, ERR_INVALID,
+            "`update: start_first` runs two versions at once, which `exclusive: true` forbids: leave one out");
+    if (o->replicas == 0 && o->replica_of.len == 0) return ERR_OK;
+    if (o->kind != JOB_SERVICE && o->kind != JOB_BARRIER)
+        return refuse(d, ERR_INVALID, "replicas are of services and of the barrier behind them");
+    if (o->kind == JOB_SERVICE && o->replicas != 0)
+        return refuse(d, ERR_INVALID,
+                      "a job deploys one replica: submit one job for each and a barrier behind them, as flow files do");
+    if (o->kind == JOB_BARRIER && (o->replicas == 0 || o->replica_of.len == 0))
+        return refuse(d, ERR_INVALID, "a barrier behind replicas has both `replica_of` and `replicas`");
+    if (o->replica_of.len + REPLICA_SUFFIX_BYTES > 255)
+        return refuse(d, ERR_LIMIT, "the name of a service with replicas is longer than %u bytes",
+                      255 - REPLICA_SUFFIX_BYTES);
+    if (o->replicas > d->limits->replicas_max)
+        return refuse(d, ERR_LIMIT, "more than %lld replicas (replicas_max)", (long long)d->limits->replicas_max);
+    return ERR_OK;
+}
+
 static void fill_service(const struct decision *d, struct options *o) {
     if (o->kind != JOB_SERVICE) {
 #define X(name, type, journal, wire, standard, wait, text) o->name = 0;
@@ -234,11 +260,13 @@ enum err decide_options(struct decision *d, const struct options *given, struct 
     if (e == ERR_OK) e = check_foreach(d, &o);
     if (e == ERR_OK) e = check_stage(d, &o);
     if (e == ERR_OK) e = check_outside(d, &o);
+    if (e == ERR_OK) e = check_replicas(d, &o);
     if (e == ERR_OK) e = complete_demand(d, &o.demand);
     if (e == ERR_OK) e = check_waits(d, &o);
     if (e == ERR_OK) e = optional_name(d, o.preferred_worker, "a worker");
     if (e == ERR_OK) e = optional_name(d, o.preferred_pool, "a pool");
     if (e == ERR_OK) e = optional_name(d, o.approval_role, "a role");
+    if (e == ERR_OK) e = optional_name(d, o.replica_of, "a service");
     if (e != ERR_OK) return e;
     fill_defaults(d, &o);
     e = tlv_check(&options_desc, &o, &d->reply->why);
@@ -266,6 +294,8 @@ void decide_undo_options(const struct decision *d, const struct options *complet
     ret->affinity = false;
     ret->max_parallel = ret->allow_count = ret->allow_percent = 0; /* of a foreach job there is one compensation */
     ret->fail_fast = false;
+    ret->replica_of = slice_of(NULL, 0); /* what a barrier says of a set */
+    ret->replicas = 0;
 }
 
 /* What is asked before a foreach job and the absolute times are its own, for all children at once; what is asked of an

@@ -36,6 +36,7 @@
 #include "panic.h"
 #include "quota.h"
 #include "registry.h"
+#include "replica.h"
 #include "saga.h"
 #include "service.h"
 
@@ -204,6 +205,10 @@ static enum err check_service(struct decision *d, const struct command *cmd, con
         return refuse(d, ERR_INVALID, "job %.*s names a service and is not of that kind", SLICE_FMT(spec->name));
     enum err e = decide_name(d, spec->service, "a service");
     if (e != ERR_OK) return e;
+    struct slice set = jobs->profiles[spec->profile].replica_of;
+    if (set.len > 0 && replica_number(set, spec->service) == 0)
+        return refuse(d, ERR_INVALID, "service %.*s is no replica of %.*s: replicas are %.*s.1 to %.*s.%u",
+                      SLICE_FMT(spec->service), SLICE_FMT(set), SLICE_FMT(set), SLICE_FMT(set), REPLICAS_MAX);
     uint32_t tenant = flow ? flow->tenant : tenant_find(s, cmd->tenant);
     if (!service_find(s, tenant, spec->service) && s->services.count >= d->limits->services_max)
         return refuse(d, ERR_BUSY, "there are %u services already (services_max)", s->services.count);

@@ -320,6 +320,39 @@ static uint32_t best_worker(struct round *r, struct contender *x) {
     return 0;
 }
 
+/* Attempts of replicas of the same set on a worker. */
+static uint32_t replicas_on(const struct state *s, uint32_t worker, uint32_t tenant, struct slice set) {
+    uint32_t count = 0;
+    for (uint32_t run = worker_at(s, worker)->first; run; run = run_at(s, run)->next) {
+        const struct job *j = job_at(s, run_at(s, run)->job);
+        const struct options *o = job_options(s, j);
+        count += o->kind == JOB_SERVICE && o->replica_of.len && flow_at(s, j->flow)->tenant == tenant &&
+                 slice_eq(o->replica_of, set);
+    }
+    return count;
+}
+
+/* For a replica: of the workers that fit, one with the fewest of its set, and of those the best. All are asked: there
+ * are few replicas, and each is seldom given away. */
+static uint32_t worker_apart(struct round *r, struct contender *x, struct slice set) {
+    if (x->heap == NULL) look_for_workers(r, x);
+    const struct class_ *c = class_at(r->state, x->class_);
+    uint32_t best = 0, fewest = 0;
+    struct load load = {0};
+    for (uint32_t i = 0; i < x->heap_count; i++) {
+        uint32_t worker = x->heap[i].worker;
+        if (place_fit(r->state, r->live, r->limits, c, worker) != FIT_YES) continue;
+        uint32_t count = replicas_on(r->state, worker, x->tenant, set);
+        struct load now = place_load(r->state, r->live, r->limits, worker);
+        bool is_better = best == 0 || count < fewest || (count == fewest && load_is_better(&now, &load));
+        if (!is_better) continue;
+        best = worker;
+        fewest = count;
+        load = now;
+    }
+    return best;
+}
+
 /* True when the first group and its first contender are where their keys, read anew, put them. */
 static bool is_up_to_date(struct round *r) {
     struct group *g = r->heap[0];
@@ -340,7 +373,8 @@ bool round_next(struct round *r, uint32_t *ret_job, uint32_t *ret_worker) {
             continue;
         }
         if (!is_up_to_date(r)) continue;
-        uint32_t worker = best_worker(r, x);
+        const struct options *o = job_options(r->state, job_at(r->state, job));
+        uint32_t worker = o->replica_of.len ? worker_apart(r, x, o->replica_of) : best_worker(r, x);
         if (worker == 0) {
             drop_contender(r);
             continue;

@@ -278,6 +278,7 @@ struct cmd_service {
     struct slice name;
     enum service_desired desired;
     bool restart; /* in place of `desired`: stop, and then run again */
+    uint32_t replicas; /* in place of `desired`: of the set `name`, as many as this; 0 = not said */
 };
 
 struct cmd_schedule {

@@ -254,6 +254,12 @@ struct snap_service {
     uint32_t port;
     struct slice note;
     struct tlv_list versions; /* of snap_version, by number */
+    bool overlaps; /* the previous version runs on; what follows is of its health */
+    bool previous_healthy;
+    int64_t previous_since_ms;
+    uint32_t previous_port;
+    struct slice previous_note;
+    uint64_t retiring_too; /* flow; 0 = none */
 };
 struct snap_count {
     uint32_t what; /* enum tally */

@@ -430,6 +430,13 @@ static const struct tlv_field service_fields[] = {
     TLV_FIELD(5, TLV_ENUM, rec_service, desired, .max = SERVICE_DESIRED_COUNT, .names = service_desired_words),
 };
 
+static const struct tlv_field scaled_fields[] = {
+    HEAD(rec_scaled),
+    TLV_FIELD(4, TLV_TEXT, rec_scaled, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_U32, rec_scaled, replicas),
+    TLV_FIELD(6, TLV_U32, rec_scaled, from),
+};
+
 static const struct tlv_field health_fields[] = {
     HEAD(rec_health),
     TLV_FIELD(4, TLV_U64, rec_health, flow),
@@ -490,6 +497,7 @@ static const struct tlv_desc rec_memo_hit_desc = DESC(rec_memo_hit, memo_hit_fie
 static const struct tlv_desc rec_memo_dropped_desc = DESC(rec_memo_dropped, memo_dropped_fields);
 static const struct tlv_desc rec_policy_desc = DESC(rec_policy, policy_fields);
 static const struct tlv_desc rec_service_desc = DESC(rec_service, service_fields);
+static const struct tlv_desc rec_scaled_desc = DESC(rec_scaled, scaled_fields);
 static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);
 static const struct tlv_desc rec_expanded_desc = DESC(rec_expanded, expanded_fields);
 /* clang-format on */

@@ -57,6 +57,7 @@
     X(REC_MEMO_DROPPED,     67, rec_memo_dropped,  "memo_dropped",    "a result is kept no longer")    \
     X(REC_SERVICE,          80, rec_service,       "service",         "a service is to run, to stop or to go")  \
     X(REC_HEALTH,           81, rec_health,        "health",          "a worker says how a service fares")        \
+    X(REC_SCALED,           82, rec_scaled,        "scaled",          "a service is to have so many replicas")  \
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
     X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right") \
     X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come")
@@ -590,6 +591,13 @@ struct rec_service {
     struct rec_head head; /* tenant: whose */
     struct slice name;
     uint8_t desired;
+};
+
+struct rec_scaled {
+    struct rec_head head; /* tenant: whose */
+    struct slice name;    /* of the set */
+    uint32_t replicas;
+    uint32_t from;        /* number of the replica that new ones are copies of; 0 = there are no new ones */
 };
 
 struct rec_health {

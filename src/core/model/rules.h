@@ -35,4 +35,7 @@
 #define NOTES_PER_JOB 16u
 #define NOTE_REASON_BYTES 256u
 
+/* Numbers of replicas are 1 to this. */
+#define REPLICAS_MAX 256u
+
 #endif

@@ -387,22 +387,36 @@ struct version {
     uint32_t number; /* counts the deployments of its service */
 };
 
+struct health {         /* of the open attempt of a version, by the last word of its worker */
+    struct bytes *note; /* why it is not healthy; NULL = nobody said so */
+    wall_time since;    /* of that word, or of the end of the attempt */
+    uint32_t port;      /* where that attempt listens; 0 = nobody said so */
+    bool healthy;
+};
+
 /* See service.h. It lives as long as one of its versions does. */
 struct service {
     struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
+    struct health health; /* of the current version */
     uint32_t tenant;
     uint8_t desired;      /* enum service_desired */
-    bool healthy;         /* the open attempt of the current version, by the last word of its worker */
-    wall_time since;      /* of that word, or of the end of the attempt */
-    uint32_t port;        /* where that attempt listens; 0 = nobody said so */
-    struct bytes *note;   /* why it is not healthy, by the same word; NULL = nobody said so */
+    uint16_t flow_count;  /* index: versions that are not forgotten; those that are over are so with their record */
     uint32_t version_last;
     struct version current;  /* what is to run */
     struct version previous; /* what ran before, while a deployment is under way */
     uint32_t retiring;    /* flow of a version that is not to come back and whose worker has not let it go yet */
     uint32_t deployer;    /* the job that deploys the current version; 0 = it is accepted */
-    uint32_t flow_count;  /* index: versions that are not forgotten */
     struct vec versions;  /* of service_version, by number, at most SERVICE_VERSIONS */
+    uint32_t beside;     /* struct two_versions; 0 = one version at most has a process */
+};
+_Static_assert(sizeof(struct service) == 88, "what few services need is in struct two_versions");
+
+/* What a service has beside the rest while two of its versions may have a process. */
+struct two_versions {
+    uint32_t service;     /* 0 in a free slot */
+    bool is_open;         /* the previous version runs on until the deployment of the current one is decided */
+    struct health health; /* of the previous version, while it does */
+    uint32_t retiring;    /* a second version that is not to come back and whose worker has not let it go yet */
 };
 
 struct slot_waiting {
@@ -478,7 +492,7 @@ struct state {
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;
     struct pool quotas;
-    struct pool services;
+    struct pool services, besides;
     struct pool expansions, fans, finales;
     struct pool schedules;
     struct pool memos, memo_jobs;
@@ -551,6 +565,7 @@ static inline struct tenant *tenant_at(const struct state *s, uint32_t i) { retu
 static inline struct pool_ *pool_entry(const struct state *s, uint32_t i) { return pool_at(&s->pools, i); }
 static inline struct quota *quota_at(const struct state *s, uint32_t i) { return pool_at(&s->quotas, i); }
 static inline struct service *service_at(const struct state *s, uint32_t i) { return pool_at(&s->services, i); }
+static inline struct two_versions *beside_at(const struct state *s, uint32_t i) { return pool_at(&s->besides, i); }
 static inline struct topic *topic_at(const struct state *s, uint32_t i) { return pool_at(&s->topics, i); }
 
 static inline struct expansion *expansion_at(const struct state *s, uint32_t i) { return pool_at(&s->expansions, i); }

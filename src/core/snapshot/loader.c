@@ -664,19 +664,60 @@ static bool has_attempt(const struct state *s, uint32_t flow) {
     return flow && job_state_is_active(job_at(s, flow_at(s, flow)->jobs.at[0])->state);
 }
 
+/* Whether a version that is not the one to run is over, or its worker was told so. */
+static bool is_leaving(const struct state *s, uint32_t flow) {
+    if (flow == 0) return true;
+    const struct job *j = job_at(s, flow_at(s, flow)->jobs.at[0]);
+    return job_state_is_terminal(j->state) ||
+           (job_state_is_active(j->state) && j->link != 0 && run_at(s, j->link)->stop == STOP_CANCEL);
+}
+
+/* Two versions may have a process while one starts before the other stops, or while both are on their way out. */
+static enum err load_overlap(struct loader *l, uint32_t index, const struct snap_service *o, struct why *why) {
+    struct state *s = l->state;
+    struct service *v = service_at(s, index);
+    uint32_t second = 0;
+    enum err e = load_version(l, index, o->retiring_too, &second, why);
+    if (e != ERR_OK) return e;
+    FITS(o->overlaps ||
+             (!o->previous_healthy && o->previous_since_ms == 0 && o->previous_port == 0 && o->previous_note.len == 0),
+         "the health of a version that does not run");
+    FITS(moment_fits(o->previous_since_ms), "a time that cannot be");
+    FITS(!o->overlaps || (v->previous.flow && v->current.flow && o->deployer && v->desired == SERVICE_RUNNING),
+         "a version that runs beside none");
+    FITS(second == 0 || (v->previous.flow == 0 && !has_attempt(s, v->current.flow)), "three versions that run");
+    FITS(has_attempt(s, v->current.flow) + has_attempt(s, v->previous.flow) + has_attempt(s, v->retiring) +
+                 has_attempt(s, second) <=
+             2,
+         "three versions that run");
+    FITS(is_leaving(s, v->retiring) && is_leaving(s, second) && (o->overlaps || is_leaving(s, v->previous.flow)),
+         "two versions that run");
+    FITS(o->overlaps ? !has_attempt(s, v->current.flow) || !has_attempt(s, v->retiring)
+                     : !has_attempt(s, v->current.flow) || !has_attempt(s, v->previous.flow),
+         "two versions that run");
+    if (!o->overlaps && second == 0) return ERR_OK;
+    v->beside = pool_alloc(&s->besides);
+    ENSURE(v->beside != 0);
+    *beside_at(s, v->beside) = (struct two_versions){
+        .service = index,
+        .is_open = o->overlaps,
+        .health = {.healthy = o->previous_healthy, .since = {o->previous_since_ms}, .port = o->previous_port},
+        .retiring = second};
+    if (o->previous_note.len > 0) beside_at(s, v->beside)->health.note = bytes_new(o->previous_note);
+    return ERR_OK;
+}
+
 static enum err load_service(struct loader *l, const struct snap_service *o, struct why *why) {
     struct state *s = l->state;
     uint32_t tenant = tenant_find(s, o->tenant);
     FITS(tenant != 0 && o->name.len > 0 && !service_find(s, tenant, o->name), "a service twice, or of nobody");
     FITS(moment_fits(o->since_ms), "a time that cannot be");
-    FITS(o->current || o->previous || o->retiring, "a service without a version");
+    FITS(o->current || o->previous || o->retiring || o->retiring_too, "a service without a version");
     uint32_t index = service_make(s, tenant, o->name);
     struct service *v = service_at(s, index);
     v->desired = o->desired;
-    v->healthy = o->healthy;
-    v->since.ms = o->since_ms;
-    v->port = o->port;
-    if (o->note.len > 0) v->note = bytes_new(o->note);
+    v->health = (struct health){.healthy = o->healthy, .since = {o->since_ms}, .port = o->port};
+    if (o->note.len > 0) v->health.note = bytes_new(o->note);
     v->version_last = o->version_last;
     v->current.number = o->current_number;
     v->previous.number = o->previous_number;
@@ -684,9 +725,8 @@ static enum err load_service(struct loader *l, const struct snap_service *o, str
     if (e == ERR_OK) e = load_version(l, index, o->previous, &v->previous.flow, why);
     if (e == ERR_OK) e = load_version(l, index, o->retiring, &v->retiring, why);
     if (e == ERR_OK) e = service_versions_load(v, o, &l->arena, why);
+    if (e == ERR_OK) e = load_overlap(l, index, o, why);
     if (e != ERR_OK) return e;
-    FITS(has_attempt(s, v->current.flow) + has_attempt(s, v->previous.flow) + has_attempt(s, v->retiring) <= 1,
-         "two versions that run");
     if (o->deployer == 0) return ERR_OK;
     uint32_t job = job_find(s, (struct job_ref){{o->deployer}, o->deployer_ordinal});
     FITS(job != 0 && v->current.flow != 0, "a deployment by no job");

@@ -423,6 +423,18 @@ static uint64_t flow_id_of(const struct state *s, uint32_t flow) {
     return flow ? flow_at(s, flow)->id : 0;
 }
 
+static void put_overlap(const struct state *s, const struct service *v, struct snap_service *o) {
+    if (v->beside == 0 || MUTANT(overlap_forgotten)) return;
+    const struct two_versions *both = beside_at(s, v->beside);
+    o->retiring_too = flow_id_of(s, both->retiring);
+    o->overlaps = both->is_open;
+    if (!both->is_open) return;
+    o->previous_healthy = both->health.healthy;
+    o->previous_since_ms = both->health.since.ms;
+    o->previous_port = both->health.port;
+    o->previous_note = bytes_slice(both->health.note);
+}
+
 static void put_services(struct snapshot_writer *w) {
     const struct state *s = w->state;
     for (uint32_t i = 1; i <= s->services.high; i++) {
@@ -431,17 +443,18 @@ static void put_services(struct snapshot_writer *w) {
         struct snap_service o = {.tenant = bytes_slice(tenant_at(s, v->tenant)->name),
                                  .name = service_name(v),
                                  .desired = v->desired,
-                                 .healthy = v->healthy,
-                                 .since_ms = v->since.ms,
+                                 .healthy = v->health.healthy,
+                                 .since_ms = v->health.since.ms,
                                  .version_last = v->version_last,
                                  .current = flow_id_of(s, v->current.flow),
                                  .previous = flow_id_of(s, v->previous.flow),
                                  .retiring = flow_id_of(s, v->retiring),
                                  .current_number = v->current.number,
                                  .previous_number = v->previous.number,
-                                 .port = v->port,
-                                 .note = bytes_slice(v->note),
+                                 .port = v->health.port,
+                                 .note = bytes_slice(v->health.note),
                                  .versions = service_versions_object(v, &w->arena)};
+        put_overlap(s, v, &o);
         if (v->deployer) {
             struct job_ref ref = job_ref_of(s, job_at(s, v->deployer));
             o.deployer = ref.flow.v;

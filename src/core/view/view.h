@@ -250,7 +250,16 @@ struct service_view {
     wall_time due;     /* of the next start, while it waits for that; else TIME_NEVER */
     const struct service_version *versions; /* that it remembers, oldest first; service_version.h */
     uint32_t version_count;
+    struct slice replica_of; /* the set that it is a replica of, empty = of none; `replica` is its number there */
+    uint32_t replica;
+    enum update update;    /* how its current version came to replace the one before */
+    bool overlaps;         /* the version before runs on beside the one that is being deployed; … */
+    bool previous_healthy; /* … and is healthy, … */
+    uint32_t previous_port; /* … and listens here; 0 = nobody said so */
 };
+/* A replica of a set by its number. */
+bool view_replica(const struct state *s, struct slice tenant, struct slice set, uint32_t number,
+                  struct service_view *ret);
 bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
 /* Of a job that waits until what it deploys is healthy: why that is not, for people; empty = it is another job, or
  * nothing is known. In `arena`. */

@@ -3,6 +3,7 @@
 #include "live.h"
 #include "panic.h"
 #include "registry.h"
+#include "replica.h"
 #include "service.h"
 #include "view.h"
 
@@ -19,16 +20,26 @@ static void fill(const struct state *s, const struct service *v, struct service_
                                  .version = v->current.number,
                                  .previous_version = v->previous.number,
                                  .deploying = v->deployer != 0,
-                                 .healthy = v->healthy,
-                                 .since = v->since,
-                                 .port = v->port,
-                                 .note = bytes_slice(v->note),
+                                 .healthy = v->health.healthy,
+                                 .since = v->health.since,
+                                 .port = v->health.port,
+                                 .note = bytes_slice(v->health.note),
+                                 .overlaps = service_overlaps(s, v),
                                  .due = {TIME_NEVER},
                                  .versions = (const struct service_version *)(const void *)v->versions.at,
                                  .version_count = v->versions.count};
     if (v->deployer) ret->deployer = job_ref_of(s, job_at(s, v->deployer));
     if (v->current.flow == 0) return;
+    if (ret->overlaps) {
+        const struct health *before = &beside_at(s, v->beside)->health;
+        ret->previous_healthy = before->healthy;
+        ret->previous_port = before->port;
+    }
     const struct job *runner = runner_of(s, v->current.flow);
+    const struct options *o = job_options(s, runner);
+    ret->update = o->update;
+    ret->replica_of = o->replica_of;
+    ret->replica = o->replica_of.len ? replica_number(o->replica_of, ret->name) : 0;
     ret->runner = job_ref_of(s, runner);
     ret->restarts = runner->used;
     if (runner->state == JOB_WAITING && runner->parents_open == 0) ret->due = runner->due;
@@ -39,6 +50,14 @@ bool view_service(const struct state *s, struct slice tenant, struct slice name,
     if (index == 0) return false;
     fill(s, service_at(s, index), ret);
     return true;
+}
+
+bool view_replica(const struct state *s, struct slice tenant, struct slice set, uint32_t number,
+                  struct service_view *ret) {
+    REQUIRE(number >= 1);
+    uint32_t index = replica_find(s, tenant_find(s, tenant), set, number);
+    if (index != 0) fill(s, service_at(s, index), ret);
+    return index != 0;
 }
 
 void view_each_service(const struct state *s, view_service_fn each, void *ctx) {
@@ -66,10 +85,18 @@ struct slice view_trouble(const struct state *s, struct job_ref deployer, struct
     return q->gate == GATE_SERVICE ? service_trouble(s, job, arena) : (struct slice){0};
 }
 
-/* A version whose process is being stopped, or 0. */
+/* The current version is to run and waits behind no other. */
+static bool is_let_go(const struct state *s, const struct service *v) {
+    if (v->desired != SERVICE_RUNNING || v->current.flow == 0) return false;
+    const struct job *j = runner_of(s, v->current.flow);
+    return !job_state_is_terminal(j->state) && j->parents_open == 0;
+}
+
+/* A version whose process is being stopped and that the service waits for, or 0. */
 static uint32_t stopping_version(const struct state *s, const struct service *v) {
-    const uint32_t versions[] = {v->retiring, v->previous.flow, v->current.flow};
-    for (uint32_t i = 0; i < 3; i++) {
+    const uint32_t versions[] = {v->retiring, v->beside ? beside_at(s, v->beside)->retiring : 0, v->previous.flow,
+                                 v->current.flow};
+    for (uint32_t i = is_let_go(s, v) ? 3 : 0; i < 4; i++) {
         if (versions[i] == 0 || !job_state_is_active(runner_of(s, versions[i])->state)) continue;
         if (run_at(s, runner_of(s, versions[i])->link)->stop != STOP_NONE) return versions[i];
     }
@@ -87,6 +114,6 @@ bool view_why_service(const struct state *s, const struct live *l, const struct 
     if (!stopping && v->desired != SERVICE_RUNNING) return true;
     if (flow == 0) return true;
     (void)view_why(s, l, limits, job_ref_of(s, runner_of(s, flow)), ret);
-    if (ret->block == BLOCK_NOTHING && !v->healthy) ret->block = BLOCK_HEALTH;
+    if (ret->block == BLOCK_NOTHING && !v->health.healthy) ret->block = BLOCK_HEALTH;
     return true;
 }

@@ -138,6 +138,7 @@ const struct tlv_desc wire_schedule_list_desc = TLV_DESC("schedule_list", wire_s
 static const struct tlv_field service_set_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_service_set, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_ENUM, wire_service_set, desired, .max = WIRE_DESIRED_COUNT, .names = desired_words),
+    TLV_FIELD(3, TLV_U32, wire_service_set, replicas),
 };
 const struct tlv_desc wire_service_set_desc = TLV_DESC("service_set", wire_service_set, service_set_fields);
 
@@ -185,6 +186,12 @@ static const struct tlv_field service_view_fields[] = {
     TLV_FIELD(14, TLV_I64, wire_service_view, due_ms),
     TLV_FIELD(15, TLV_U32, wire_service_view, attempt),
     TLV_FIELD(40, TLV_LIST, wire_service_view, versions, .max = 64, .sub = &service_version_desc),
+    TLV_FIELD(16, TLV_TEXT, wire_service_view, replica_of, .max = WIRE_NAME_MAX),
+    TLV_FIELD(17, TLV_U32, wire_service_view, replica),
+    TLV_FIELD(18, TLV_TEXT, wire_service_view, update, .max = WIRE_NAME_MAX),
+    TLV_FIELD(19, TLV_BOOL, wire_service_view, overlaps),
+    TLV_FIELD(20, TLV_BOOL, wire_service_view, previous_healthy),
+    TLV_FIELD(21, TLV_U32, wire_service_view, previous_port),
 };
 const struct tlv_desc wire_service_view_desc = TLV_DESC("service_view", wire_service_view, service_view_fields);
 

@@ -131,6 +131,7 @@ enum wire_desired {
 struct wire_service_set {
     struct slice name;
     uint8_t desired; /* enum wire_desired */
+    uint32_t replicas; /* of a service with replicas: scale it to so many, in place of `desired`; 0 = not said */
 };
 
 struct wire_service_get {
@@ -167,6 +168,12 @@ struct wire_service_view {
     int64_t due_ms;          /* of its next start; 0 = that is not what it waits for */
     uint32_t attempt;        /* of this version: one more than restarts, 0 = it was never started */
     struct tlv_list versions; /* of wire_service_version, the newest first; of service_get */
+    struct slice replica_of; /* the service that it is a replica of; empty = of none */
+    uint32_t replica;        /* its number there */
+    struct slice update;     /* stop_first or start_first */
+    bool overlaps;           /* the previous version runs on until this one is healthy; … */
+    bool previous_healthy;   /* … and is healthy itself, … */
+    uint32_t previous_port;  /* … at this port; 0 = nobody said so */
 };
 
 struct wire_service_list {

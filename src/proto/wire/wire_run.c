@@ -89,6 +89,7 @@ static const struct tlv_field run_fields[] = {
     TLV_FIELD(65, TLV_TEXT, wire_run, handler, .max = WIRE_NAME_MAX),
     TLV_FIELD(66, TLV_TEXT, wire_run, titan, .max = WIRE_NAME_MAX),
     TLV_FIELD(67, TLV_TEXT, wire_run, late, .max = WIRE_VALUE_MAX, .form = TLV_FORM_JSON),
+    TLV_FIELD(82, TLV_TEXT, wire_run, replica_of, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_run_desc = TLV_DESC("run", wire_run, run_fields);
 /* clang-format on */

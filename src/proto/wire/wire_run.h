@@ -107,6 +107,7 @@ struct wire_run {
     struct slice titan;      /* a job of Titan's dialect: where the server speaks it, HOST:PORT. Its worker keeps to
                               * Titan's ways: one directory for scripts of its tenant, TITAN_HOST and TITAN_PORT */
     struct slice late;       /* of the flow, a JSON object: parameters whose values are templates of its slot */
+    struct slice replica_of; /* kind service: the service that it is a replica of, by the number behind its name */
     struct slice handler;    /* kind command: in place of one, the type of job that the worker has a program for */
 };
 

@@ -18,6 +18,7 @@ HANDLER(req_service_set) {
     const struct wire_service_set *m = r->message;
     struct command cmd = {.kind = CMD_SERVICE};
     cmd.as.service.name = m->name;
+    cmd.as.service.replicas = m->replicas;
     cmd.as.service.restart = m->desired == WIRE_DESIRED_RESTART;
     if (!cmd.as.service.restart) cmd.as.service.desired = (enum service_desired)m->desired;
     if (r->session->who.tenant[0] == 0) cmd.tenant = SLICE(TENANT_STANDARD);
@@ -154,6 +155,12 @@ static void show_service(struct server *s, const struct service_view *v, struct 
                                     .previous_version = v->previous_version,
                                     .deploying = v->deploying,
                                     .port = v->port,
+                                    .replica_of = v->replica_of,
+                                    .replica = v->replica,
+                                    .update = slice_str(update_words[v->update]),
+                                    .overlaps = v->overlaps,
+                                    .previous_healthy = v->previous_healthy,
+                                    .previous_port = v->previous_port,
                                     .due_ms = v->due.ms == TIME_NEVER ? 0 : v->due.ms};
     bool runs = v->runner.flow.v != 0 && view_job(server_state(s), v->runner, &job);
     if (!v->healthy) show_trouble(s, v, runs ? &job : NULL, w);

@@ -150,6 +150,14 @@ bool target_service(struct server *s, const struct session *n, struct slice name
     return !job_token_is_confined(n) && view_service(server_state(s), tenant, name, ret);
 }
 
+static bool is_set(struct server *s, const struct session *n, struct slice name) {
+    struct slice tenant = n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
+    struct service_view v;
+    for (uint32_t number = 1; number <= REPLICAS_MAX && !job_token_is_confined(n); number++)
+        if (view_replica(server_state(s), tenant, name, number, &v)) return true;
+    return false;
+}
+
 enum err target_look(struct server *s, const struct session *n, struct slice text, struct target *ret,
                      struct job_view *ret_seen, struct why *why) {
     struct target t = {.whole = true};
@@ -167,6 +175,9 @@ enum err target_look(struct server *s, const struct session *n, struct slice tex
         t = (struct target){.job = service.runner};
         e = ERR_OK;
     }
+    if (e == ERR_NOT_FOUND && slash == NULL && is_set(s, n, text))
+        return why_set(why, ERR_INVALID, "service %.*s has replicas: name one of them, like %.*s.1", SLICE_FMT(text),
+                       SLICE_FMT(text));
     if (e == ERR_OK) *ret = t;
     return e;
 }

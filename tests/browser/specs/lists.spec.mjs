@@ -44,6 +44,36 @@ spec("a worker is started from the browser; a name that is taken is refused in t
   await dialog.getByRole("alert").getByText("was already started").waitFor();
 });
 
+spec("the replicas of a service stand together, are scaled, stopped, started and removed", async ({ reeve, open }) => {
+  const file = { name: "set", jobs: { hum: { service: { run: "exec sleep 600", replicas: 2 } } } };
+  await reeve.withFile(file, (path) => reeve.cli("deploy", path));
+  const page = await open("/services");
+  const hum = row(page, "set:hum");
+  await hum.locator("[data-service-state='2 of 2 healthy']").waitFor();
+  await row(page, "hum.2").locator("[data-service-state=healthy]").waitFor();
+  await hum.getByRole("button", { name: "Scale…" }).click();
+  await page.getByRole("dialog").getByLabel("Replicas").fill("3");
+  await confirmed(page, "Scale");
+  await hum.locator("[data-service-state='3 of 3 healthy']").waitFor();
+  assert.deepEqual((await reeve.json("services", "hum")).map((each) => each.replica), [1, 2, 3]);
+  await row(page, "hum.3").getByRole("button", { name: "Stop" }).click();
+  await confirmed(page, "Stop");
+  await hum.locator("[data-service-state='2 of 3 healthy']").waitFor();
+  await hum.getByRole("button", { name: "Scale…" }).click();
+  await page.getByRole("dialog").getByLabel("Replicas").fill("1");
+  await confirmed(page, "Scale");
+  await row(page, "hum.2").waitFor({ state: "detached" });
+  await hum.getByRole("button", { name: "Stop" }).click();
+  await confirmed(page, "Stop");
+  await hum.locator("[data-service-state=stopped]").waitFor();
+  await hum.getByRole("button", { name: "Start" }).click();
+  await hum.locator("[data-service-state='1 of 1 healthy']").waitFor();
+  await hum.getByRole("button", { name: "Remove" }).click();
+  await confirmed(page, "Remove");
+  await hum.waitFor({ state: "detached" });
+  assert.equal((await reeve.json("services")).some((each) => each.name?.startsWith("hum")), false);
+});
+
 spec("a service is restarted, stopped, started and removed", async ({ reeve, open }) => {
   await reeve.withFile({ name: "svc", jobs: { clock: { service: { run: "while :; do echo tick; sleep 0.2; done", restart: { base: "10ms", cap: "10ms" } } } } }, (file) => reeve.cli("deploy", file));
   const state = async () => (await reeve.json("services", "clock"))[0];
