@@ -31,4 +31,7 @@
 #define NOTES_PER_JOB 16u
 #define NOTE_REASON_BYTES 256u
 
+/* How many keys of one schedule may wait. Changes of further ones are counted with the newest that does. */
+#define CAUSE_KEYS_MAX 1024u
+
 #endif

@@ -34,6 +34,7 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(32, TLV_U64, wire_flow_view, source_bytes),
     TLV_FIELD(33, TLV_HASH, wire_flow_view, source),
     TLV_FIELD(34, TLV_TEXT, wire_flow_view, again_of, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(90, TLV_TEXT, wire_flow_view, trigger, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
 
