@@ -26,6 +26,8 @@ static const struct {
     {"`cache`", "cache", &spec_cache_keys},
     {"An artifact", "artifact", &spec_artifact_keys},
     {"`schedule`", "schedule", &spec_schedule_keys},
+    {"`calendar` of a schedule", "calendar", &spec_calendar_keys},
+    {"`on` of a schedule", "on", &spec_on_keys},
     {"`archive`", "archive", &spec_archive_keys},
     {"`sandbox`", "sandbox", &spec_sandbox_keys},
     {"`http`", "http", &spec_http_keys},

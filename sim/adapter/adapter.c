@@ -435,6 +435,7 @@ static void compare_schedule(void *ctx, const struct schedule_view *v) {
         .fired = v->fired,
         .missed = v->missed,
         .skipped = v->skipped,
+        .excluded = v->excluded,
     };
 }
 

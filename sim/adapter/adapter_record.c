@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 
+#include "civil.h"
 #include "hash.h"
 #include "panic.h"
 #include "record.h"
+#include "simzones.h"
 
 static struct trace_bytes bytes(struct slice s) {
     return (struct trace_bytes){s.ptr, (uint32_t)s.len};
@@ -323,6 +325,8 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .slot_ms = r->slot_ms,
         .fire = (enum trace_fire)r->fire,
         .zone = bytes(r->zone),
+        .cause = bytes(r->cause.key),
+        .cause_count = r->cause.count,
     };
 }
 
@@ -336,11 +340,28 @@ static int64_t every_ms(struct slice expression) {
     return every * 1000;
 }
 
+/* The day that a calendar leaves out, in the only zone in which clients have one. */
+static void day_of_calendar(struct slice calendar, struct trace_schedule *ret) {
+    char text[64] = "";
+    int year = 0;
+    unsigned month = 0, day = 0;
+    if (calendar.len == 0) return;
+    ENSURE(calendar.len < sizeof text);
+    memcpy(text, calendar.ptr, calendar.len);
+    ENSURE(sscanf(text, "not %d-%u-%u", &year, &month, &day) == 3);
+    ret->day_from_ms = (civil_days(year, month, day) * CIVIL_DAY - SIM_MIDNIGHT_OFFSET) * 1000;
+    ret->day_until_ms = ret->day_from_ms + CIVIL_DAY * 1000;
+}
+
 static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
     e->as.schedule = (struct trace_schedule){
         .tenant = bytes(r->head.tenant),
         .name = bytes(r->name),
-        .every_ms = every_ms(r->expression),
+        .every_ms = r->when == 0 ? every_ms(r->expression) : 0,
+        .when = r->when, /* the bits are the same */
+        .key = bytes(r->key),
+        .key_prefix = r->key_prefix,
+        .min_interval_ms = r->min_interval_ms,
         .anchor_ms = 1700000000000,
         .start_ms = r->start_ms,
         .end_ms = r->end_ms,
@@ -350,6 +371,61 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
         .paused = r->paused,
         .zone = bytes(r->zone),
     };
+    day_of_calendar(r->calendar, &e->as.schedule);
+}
+
+/* ---- keys of the store ---- */
+
+_Static_assert(TRACE_KEY_SET == KEY_SET && TRACE_KEY_CHANGED == KEY_CHANGED && TRACE_KEY_DELETED == KEY_DELETED,
+               "said in the same bits");
+
+static const struct trace_bytes *texts(struct arena *arena, const struct tlv_list *list) {
+    const struct rec_store_item *from = list->at;
+    struct trace_bytes *ret = ARENA_ARRAY(arena, struct trace_bytes, list->count + 1);
+    for (uint32_t i = 0; i < list->count; i++) ret[i] = bytes(from[i].text);
+    return ret;
+}
+
+static void store_set(struct arena *arena, const struct rec_store_set *r, struct trace_entry *e) {
+    const struct rec_store_entry *from = r->entries.at;
+    struct trace_bytes *keys = ARENA_ARRAY(arena, struct trace_bytes, r->entries.count + 1);
+    struct trace_bytes *values = ARENA_ARRAY(arena, struct trace_bytes, r->entries.count + 1);
+    for (uint32_t i = 0; i < r->entries.count; i++) {
+        char *text = arena_alloc(arena, from[i].value.len + 32);
+        int len = from[i].kind == ITEM_NUMBER
+                      ? snprintf(text, 32, "n%lld", (long long)from[i].number)
+                      : snprintf(text, from[i].value.len + 32, "t%.*s", SLICE_FMT(from[i].value));
+        keys[i] = bytes(from[i].key);
+        values[i] = bytes(slice_of(text, (size_t)len));
+    }
+    e->as.change = (struct trace_change){.tenant = bytes(r->head.tenant),
+                                         .flow = r->flow,
+                                         .what = TCHANGE_SET,
+                                         .keys = keys,
+                                         .values = values,
+                                         .count = r->entries.count};
+}
+
+static void store_gone(struct arena *arena, const struct rec_store_keys *r, struct trace_entry *e) {
+    e->as.change = (struct trace_change){.tenant = bytes(r->head.tenant),
+                                         .flow = r->flow,
+                                         .what = TCHANGE_GONE,
+                                         .keys = texts(arena, &r->keys),
+                                         .count = r->keys.count};
+}
+
+static void store_members(struct arena *arena, const struct rec_store_members *r, struct trace_entry *e) {
+    struct trace_bytes *key = ARENA_NEW(arena, struct trace_bytes);
+    *key = bytes(r->key);
+    e->as.change = (struct trace_change){.tenant = bytes(r->head.tenant),
+                                         .flow = r->flow,
+                                         .what = TCHANGE_MEMBERS,
+                                         .keys = key,
+                                         .count = 1,
+                                         .added = texts(arena, &r->added),
+                                         .removed = texts(arena, &r->removed),
+                                         .added_count = r->added.count,
+                                         .removed_count = r->removed.count};
 }
 
 static enum trace_slot_end slot_end(uint8_t what) {
@@ -359,6 +435,7 @@ static enum trace_slot_end slot_end(uint8_t what) {
     case SLOT_FULL: return TSLOT_FULL;
     case SLOT_QUEUED: return TSLOT_QUEUED;
     case SLOT_REPLACES: return TSLOT_REPLACES;
+    case SLOT_EXCLUDED: return TSLOT_EXCLUDED;
     case SLOT_FIRED:
     case SLOT_PAUSED:
     case SLOT_END_COUNT: break;
@@ -588,11 +665,11 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_KEY_EXPIRED:
         e->as.key = (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
-    case REC_STORE_SET:
-    case REC_STORE_DELETED:
-    case REC_STORE_MEMBERS:
-    case REC_STORE_EXPIRY:
-    case REC_STORE_EXPIRED: break;
+    case REC_STORE_SET: store_set(arena, &b->as_REC_STORE_SET, e); break;
+    case REC_STORE_DELETED: store_gone(arena, &b->as_REC_STORE_DELETED, e); break;
+    case REC_STORE_MEMBERS: store_members(arena, &b->as_REC_STORE_MEMBERS, e); break;
+    case REC_STORE_EXPIRY: e->as.change.what = TCHANGE_NONE; break;
+    case REC_STORE_EXPIRED: store_gone(arena, &b->as_REC_STORE_EXPIRED, e); break;
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_POLICY: e->as.policy.version = b->as_REC_POLICY.version; break;
     case REC_REVOKED:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model_cause.h"
 #include "model_job.h"
 #include "model_limit.h"
 #include "model_memo.h"
@@ -26,6 +27,7 @@ void model_free(struct model *m) {
     model_limits_free(m);
     model_services_free(m);
     model_schedules_free(m);
+    model_values_free(m);
     model_memos_free(m);
     free(m);
 }
@@ -754,6 +756,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on, e->as.worker.own);
     if (e->kind == TR_WORKER_GONE) model_service_drain(m, e->as.worker.worker, false, false);
     if (e->kind == TR_WORKER) model_service_attach(m, e->as.worker.worker);
+    if (e->kind == TR_STORE) model_schedule_changes(m, &e->as.change);
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
     if (e->kind == TR_CLOCK) return model_clock(m, &e->as.clock, text);
     if (e->kind == TR_MEMO_DROPPED) return model_memo_dropped(m, &e->as.memo, text);

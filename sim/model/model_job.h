@@ -162,6 +162,8 @@ struct model {
     uint32_t schedule_count;
     struct model_memo *memos; /* oldest first */
     uint32_t memo_count;
+    struct model_value *values; /* of the tenants' own keys of the store */
+    uint32_t value_count;
 };
 
 struct model_flow *model_flow_find(const struct model *m, uint64_t id); /* also a forgotten one; NULL */

@@ -12,6 +12,8 @@ bool model_schedule_record(struct model *m, const struct trace_entry *e, char *t
 /* A submit that names a schedule: may its slot fire now? */
 bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, char *text);
 void model_schedule_fired(struct model *m, const struct trace_jobs *r);
+/* Keys of the store were changed: what that is to schedules. */
+void model_schedule_changes(struct model *m, const struct trace_change *r);
 void model_schedules_free(struct model *m);
 
 #endif

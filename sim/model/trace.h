@@ -122,8 +122,16 @@ enum trace_verdict {
 
 enum trace_catch_up { TP_ALL, TP_LAST, TP_NONE, TP_CATCH_UP_COUNT };
 enum trace_overlap { TP_SKIP, TP_QUEUE, TP_REPLACE, TP_OVERLAP_COUNT };
-enum trace_slot_end { TSLOT_MISSED, TSLOT_OVERLAP, TSLOT_FULL, TSLOT_QUEUED, TSLOT_REPLACES, TSLOT_COUNT };
-enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_ASKED, TFIRE_COUNT };
+enum trace_slot_end {
+    TSLOT_MISSED,
+    TSLOT_OVERLAP,
+    TSLOT_FULL,
+    TSLOT_QUEUED,
+    TSLOT_REPLACES,
+    TSLOT_EXCLUDED,
+    TSLOT_COUNT
+};
+enum trace_fire { TFIRE_SLOT, TFIRE_WAITED, TFIRE_BACKFILL, TFIRE_ASKED, TFIRE_KEY, TFIRE_COUNT };
 
 #define TRACE_NO_JOB UINT32_MAX
 
@@ -224,7 +232,7 @@ enum trace_kind {
     TR_FLOW_DUE,     /* as.flow_due */
     TR_VERDICT,      /* as.verdict */
     TR_KEY_EXPIRED,  /* as.key */
-    TR_STORE,        /* a change of the store: what it means is told by TA_STORE */
+    TR_STORE,        /* as.change: a change of the store; what it means to clients is told by TA_STORE */
     TR_LIMIT,        /* as.limit */
     TR_POLICY,       /* as.policy */
     TR_REVOKED,      /* as.job */
@@ -290,6 +298,8 @@ struct trace_jobs {
     int64_t slot_ms;
     enum trace_fire fire;
     struct trace_bytes zone; /* of the slot */
+    struct trace_bytes cause; /* TFIRE_KEY: the key that started it */
+    uint32_t cause_count;     /* changes of it since it began to wait */
 };
 
 /* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
@@ -302,8 +312,29 @@ struct trace_schedule {
     enum trace_overlap overlap;
     bool paused;
     struct trace_bytes zone;
+    unsigned when; /* TRACE_KEY_ bits: this key starts it, and there are no slots; 0 = the clock does */
+    struct trace_bytes key;
+    bool key_prefix;
+    int64_t min_interval_ms;
+    int64_t day_from_ms, day_until_ms; /* slots from, and before, that its calendar leaves out; 0 = none */
     int64_t late_ms;      /* later than this is missed */
     uint32_t catch_up_max, waiting_max;
+};
+
+#define TRACE_KEY_SET 1u
+#define TRACE_KEY_CHANGED 2u
+#define TRACE_KEY_DELETED 4u
+
+enum trace_change_kind { TCHANGE_SET, TCHANGE_GONE, TCHANGE_MEMBERS, TCHANGE_NONE };
+
+struct trace_change { /* of keys of the store */
+    struct trace_bytes tenant;
+    uint64_t flow; /* in its namespace; 0 = the tenant's own */
+    enum trace_change_kind what;
+    const struct trace_bytes *keys, *values; /* values of SET: texts that differ when the values do */
+    uint32_t count;
+    const struct trace_bytes *added, *removed; /* MEMBERS, of the only key */
+    uint32_t added_count, removed_count;
 };
 
 struct trace_slot {
@@ -658,6 +689,7 @@ struct trace_entry {
         struct trace_limit limit;
         struct trace_schedule schedule;
         struct trace_slot slot;
+        struct trace_change change;
         struct trace_memo memo;
         struct trace_asked asked;
         struct trace_answered answered;
@@ -716,7 +748,7 @@ struct trace_schedule_now {
     bool paused;
     uint64_t flow;
     uint32_t waiting;
-    uint64_t fired, missed, skipped;
+    uint64_t fired, missed, skipped, excluded;
 };
 
 #define TRACE_VERSIONS_MAX 8u /* that a service remembers */

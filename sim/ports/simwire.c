@@ -193,7 +193,15 @@ static void put_schedule(struct arena *a, const struct cmd_schedule *c, uint32_t
                                   .overlap = (uint8_t)c->overlap,
                                   .paused = c->paused,
                                   .start_ms = c->start_ms,
-                                  .end_ms = c->end_ms};
+                                  .end_ms = c->end_ms,
+                                  .calendar = c->calendar};
+    if (c->when != 0) {
+        char *key = arena_alloc(a, c->key.len + 2);
+        snprintf(key, c->key.len + 2, "%.*s%s", SLICE_FMT(c->key), c->key_prefix ? "*" : "");
+        m.key = slice_str(key);
+        m.when = c->when == KEY_SET ? SLICE("set") : SLICE("changed, deleted");
+        m.min_interval_ms = c->min_interval_ms;
+    }
     jobs_of(a, &c->jobs, &m.flow.part);
     wire_put(out, WIRE_SCHEDULE_SET, 0, request, &m);
 }

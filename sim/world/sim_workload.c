@@ -716,6 +716,17 @@ struct slice workload_schedule_name(struct arena *arena, uint32_t n) {
     return text(arena, "s%u", n);
 }
 
+/* One of the keys that clients change (simstore.c), from numbers that were drawn for something else. */
+static void draw_cause(struct cmd_schedule *s) {
+    int64_t n = s->end_ms / 5;
+    s->key = n % 3 ? SLICE("a/1") : SLICE("a");
+    if (n % 3 == 1) s->key = SLICE("n");
+    s->key_prefix = n % 2;
+    s->when = n % 7 ? KEY_CHANGED | KEY_DELETED : KEY_SET;
+    s->min_interval_ms = n % 4 && n % 4 < 3 ? 2000 : 0;
+    s->expression = SLICE("");
+}
+
 /* A flow made every second needs jobs that end: no gates, no places that few workers have. */
 void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
     int64_t now_ms = w->server.last_ms;
@@ -749,4 +760,12 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
     uint32_t seconds = 1u << rng_below(r, 3);
     s->expression =
         text(&m->arena, "every %us; from 2023-11-14T22:13:20Z%s", seconds, seconds == 2 ? "; zone " SIM_ZONE : "");
+    /* no draw of its own: streams stay what they were */
+    if (s->end_ms % 5 == 0) {
+        draw_cause(s);
+        return;
+    }
+    if (seconds == 2 || s->end_ms % 3 != 0) return;
+    s->expression = text(&m->arena, "every %us; from 2023-11-14T22:13:20Z; zone " SIM_ZONE_MIDNIGHT, seconds);
+    s->calendar = s->end_ms % 2 ? SLICE("not 2025-10-09 the first day") : SLICE("not 2025-10-10");
 }

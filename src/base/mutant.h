@@ -75,6 +75,12 @@
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")              \
     X(asked_takes_slot, "a run that a person asks for makes slots vanish")                      \
+    X(calendar_ignored, "a slot fires on a day that the calendar of its schedule leaves out")   \
+    X(excluded_takes_more, "the slot behind an excluded day vanishes with it")                  \
+    X(cause_of_any_tenant, "a key of another tenant starts the flow of a schedule")             \
+    X(change_started_twice, "a change of a key starts a flow and is not taken away")            \
+    X(interval_ignored, "a key starts a schedule again before its interval is over")            \
+    X(changes_forgotten, "a snapshot drops the changes of keys that wait for their flow")       \
     X(zone_forgotten, "a flow does not know the time zone of its slot")                         \
     X(tenant_ignored, "a worker gets jobs of tenants that it does not serve")                   \
     X(done_before_log, "an end is recorded before the log that it names is durable")            \

@@ -5,6 +5,8 @@
 #include "panic.h"
 
 #define LAST_OF_MONTH 6u /* bit of `nth` */
+#define SUNDAY 0u
+#define SATURDAY 6u
 
 static const char *const month_names[] = {"jan", "feb", "mar", "apr", "may", "jun",
                                           "jul", "aug", "sep", "oct", "nov", "dec"};
@@ -90,11 +92,15 @@ static enum err read_step(const struct field_desc *f, struct slice text, uint32_
     return ERR_OK;
 }
 
+static bool ends_in(struct slice item, uint8_t sign) {
+    return item.len > 0 && lower(item.ptr[item.len - 1]) == sign;
+}
+
 /* fri#2, friL, 5#2, 5L */
 static enum err read_nth(struct slice item, struct cron *c, bool *ret_is_nth, struct why *why) {
     struct slice rest, day = cut(item, '#', &rest);
     uint32_t value, nth = LAST_OF_MONTH;
-    bool is_last = item.len > 1 && lower(item.ptr[item.len - 1]) == 'l';
+    bool is_last = item.len > 1 && ends_in(item, 'l');
     *ret_is_nth = rest.ptr != NULL || is_last;
     if (!*ret_is_nth) return ERR_OK;
     if (rest.ptr == NULL) day = slice_of(item.ptr, item.len - 1);
@@ -103,6 +109,29 @@ static enum err read_nth(struct slice item, struct cron *c, bool *ret_is_nth, st
     if (rest.ptr != NULL && (!read_number(rest, &nth) || nth < 1 || nth > 5))
         return why_set(why, ERR_INVALID, "`%.*s`: a month has a first to a fifth of each weekday", SLICE_FMT(item));
     c->nth[value] |= (uint8_t)(1u << nth);
+    return ERR_OK;
+}
+
+/* L, L-3, LW, L-3W, 15W */
+static enum err read_month_day(struct slice item, struct cron *c, bool *ret_is_one, struct why *why) {
+    struct slice text = item, back;
+    bool is_nearest = ends_in(item, 'w'), is_last = item.len > 0 && lower(item.ptr[0]) == 'l';
+    uint32_t day = 0;
+    *ret_is_one = is_nearest || is_last;
+    if (!*ret_is_one) return ERR_OK;
+    if (is_nearest) text.len--;
+    if (!is_last) {
+        if (!read_number(text, &day) || day < 1 || day > 31)
+            return why_set(why, ERR_INVALID, "`%.*s`: W follows one day of the month (1W to 31W) or L",
+                           SLICE_FMT(item));
+        c->nearest |= 1u << day;
+        return ERR_OK;
+    }
+    struct slice word = cut(text, '-', &back);
+    if (!is_word(word, "l") || (back.ptr != NULL && (!read_number(back, &day) || day > 30)))
+        return why_set(why, ERR_INVALID, "`%.*s`: the last day of the month is L, days before it are L-1 to L-30",
+                       SLICE_FMT(item));
+    *(is_nearest ? &c->nearest_before_last : &c->before_last) |= 1u << day;
     return ERR_OK;
 }
 
@@ -134,20 +163,32 @@ static enum err read_field(enum field which, struct slice text, struct cron *c, 
     struct slice rest = text;
     while (rest.ptr != NULL) {
         struct slice item = cut(rest, ',', &rest);
-        bool is_nth = false;
+        bool is_special = false;
         enum err e = ERR_OK;
         if (item.len == 0)
             return why_set(why, ERR_INVALID, "`%.*s`: something is missing in the %s", SLICE_FMT(text),
                            fields[which].what);
-        if (which == FIELD_DAY && is_word(item, "l")) {
-            c->last_day = true;
-            continue;
-        }
-        if (which == FIELD_WEEKDAY) e = read_nth(item, c, &is_nth, why);
-        if (e == ERR_OK && !is_nth) e = read_item(&fields[which], item, &bits, why);
+        if (which == FIELD_DAY) e = read_month_day(item, c, &is_special, why);
+        if (which == FIELD_WEEKDAY) e = read_nth(item, c, &is_special, why);
+        if (e == ERR_OK && !is_special) e = read_item(&fields[which], item, &bits, why);
         if (e != ERR_OK) return e;
     }
     *ret_bits = bits;
+    return ERR_OK;
+}
+
+enum err cron_read_weekdays(struct slice text, uint8_t *ret, struct why *why) {
+    uint64_t bits = 0;
+    struct slice rest = text;
+    if (text.len == 0) return why_set(why, ERR_INVALID, "weekdays are missing: expected a list like mon-fri");
+    while (rest.ptr != NULL) {
+        struct slice item = cut(rest, ',', &rest);
+        while (item.len > 0 && item.ptr[0] == ' ') item = slice_of(item.ptr + 1, item.len - 1);
+        while (item.len > 0 && item.ptr[item.len - 1] == ' ') item.len--;
+        enum err e = read_item(&fields[FIELD_WEEKDAY], item, &bits, why);
+        if (e != ERR_OK) return e;
+    }
+    *ret = (uint8_t)bits;
     return ERR_OK;
 }
 
@@ -204,6 +245,10 @@ enum err cron_read(struct slice text, struct cron *ret, struct why *why) {
 
 /* ---- matching ---- */
 
+static uint32_t first_bit(uint64_t bits, uint32_t from) { /* 64 = none */
+    return from < 64 && bits >> from ? from + (uint32_t)__builtin_ctzll(bits >> from) : 64;
+}
+
 static bool weekday_matches(const struct cron *c, const struct civil *at, int64_t days) {
     uint32_t weekday = civil_weekday(days);
     if (c->weekdays >> weekday & 1) return true;
@@ -212,16 +257,34 @@ static bool weekday_matches(const struct cron *c, const struct civil *at, int64_
     return (c->nth[weekday] >> nth & 1) || (is_last && (c->nth[weekday] >> LAST_OF_MONTH & 1));
 }
 
+/* The days of the month whose nearest working day is asked for: a bit for each, of days that the month has. */
+static uint32_t days_near(const struct cron *c, uint32_t last) {
+    uint32_t days = c->nearest & (uint32_t)((1ull << (last + 1)) - 1);
+    for (uint32_t back = first_bit(c->nearest_before_last, 0); back < last;
+         back = first_bit(c->nearest_before_last, back + 1))
+        days |= 1u << (last - back);
+    return days;
+}
+
+/* Whether this day is the working day nearest to one of those. */
+static bool is_nearest(uint32_t near, uint32_t day, uint32_t weekday, uint32_t last) {
+    if (near == 0 || weekday == SUNDAY || weekday == SATURDAY) return false;
+    bool monday = weekday == SUNDAY + 1, friday = weekday == SATURDAY - 1;
+    if (near >> day & 1) return true;
+    if (friday && day + 1 <= last && near >> (day + 1) & 1) return true; /* of the Saturday after it */
+    if (friday && day + 2 == last && near >> last & 1) return true;      /* of a Sunday that ends the month */
+    if (monday && day > 1 && near >> (day - 1) & 1) return true;         /* of the Sunday before it */
+    return monday && day == 3 && near >> 1 & 1;                          /* of a Saturday that begins the month */
+}
+
 static bool day_matches(const struct cron *c, const struct civil *at, int64_t days) {
     if (!(c->months >> at->month & 1)) return false;
-    bool by_day = (c->days >> at->day & 1) || (c->last_day && at->day == civil_month_days(at->year, at->month));
+    uint32_t last = civil_month_days(at->year, at->month);
+    bool by_day = (c->days >> at->day & 1) || (c->before_last >> (last - at->day) & 1) ||
+                  is_nearest(days_near(c, last), at->day, civil_weekday(days), last);
     bool by_weekday = weekday_matches(c, at, days);
     /* With a star in one of them (a step counts as a star, as in every cron) both must do, else either. */
     return c->any_day || c->any_weekday ? by_day && by_weekday : by_day || by_weekday;
-}
-
-static uint32_t first_bit(uint64_t bits, uint32_t from) { /* 64 = none */
-    return from < 64 && bits >> from ? from + (uint32_t)__builtin_ctzll(bits >> from) : 64;
 }
 
 /* The first time of day at or after the one given, in seconds; -1 = none is left. */
@@ -267,13 +330,16 @@ uint64_t cron_count_hour(const struct cron *c, int64_t local) {
     return (uint64_t)__builtin_popcountll(c->minutes) * (uint64_t)__builtin_popcountll(c->seconds);
 }
 
+uint64_t cron_day_slots(const struct cron *c) {
+    return (uint64_t)__builtin_popcount(c->hours) * (uint64_t)__builtin_popcountll(c->minutes) *
+           (uint64_t)__builtin_popcountll(c->seconds);
+}
+
 uint64_t cron_count_day(const struct cron *c, int64_t local) {
     int64_t days = civil_div(local, CIVIL_DAY);
     struct civil at = civil_of(local);
     REQUIRE(local == days * CIVIL_DAY);
-    if (!day_matches(c, &at, days)) return 0;
-    return (uint64_t)__builtin_popcount(c->hours) * (uint64_t)__builtin_popcountll(c->minutes) *
-           (uint64_t)__builtin_popcountll(c->seconds);
+    return day_matches(c, &at, days) ? cron_day_slots(c) : 0;
 }
 
 bool cron_is_each_hour(const struct cron *c) {

@@ -147,3 +147,17 @@ struct recur_slots recur_slots(const struct recur *r, const struct zone *z, int6
     got.last = !next_second(r, z, after, &next);
     return got;
 }
+
+uint64_t recur_count(const struct recur *r, const struct zone *z, int64_t after_ms, int64_t until_ms, uint64_t most,
+                     int64_t *ret_ms) {
+    int64_t after = clamp(civil_div(after_ms, 1000)), until = clamp(civil_div(until_ms, 1000)), ignored, before;
+    uint64_t count = count_slots(r, z, after, until, most, &ignored);
+    *ret_ms = after_ms;
+    if (count == 0) return 0;
+    int64_t last;
+    (void)count_slots(r, z, after, until, count - 1, &before); /* leaps end behind a slot, so the last is stepped to */
+    bool any = next_second(r, z, before, &last);
+    ENSURE(any);
+    *ret_ms = last * 1000;
+    return count;
+}

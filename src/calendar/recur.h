@@ -47,4 +47,9 @@ struct recur_slots {
 struct recur_slots recur_slots(const struct recur *r, const struct zone *z, int64_t after_ms, int64_t now_ms,
                                uint32_t most, int64_t *ret);
 
+/* How many slots lie after `after_ms` and not after `until_ms`, but at most `most`; `ret_ms` is the last of those that
+ * were counted, or `after_ms`. */
+uint64_t recur_count(const struct recur *r, const struct zone *z, int64_t after_ms, int64_t until_ms, uint64_t most,
+                     int64_t *ret_ms);
+
 #endif

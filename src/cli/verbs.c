@@ -211,7 +211,7 @@ static const struct cli_flag token_flags[] = {
 static const struct cli_flag schedule_flags[] = {
     {"param",    'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
     {"name",     'n', "NAME",     "name of the schedule (default: the name in the file)"},
-    {"cron",     0,   "PATTERN",  "minute hour day month weekday, or six fields with the second first; or @daily, @hourly and so on"},
+    {"cron",     0,   "PATTERN",  "minute hour day month weekday, or six fields with the second first, with L, L-3, LW, 15W, fri#2 and friL for days; or @daily, @hourly and so on"},
     {"every",    0,   "DURATION", "interval, instead of --cron"},
     {"at",       0,   "TIME",     "one time, instead of --cron"},
     {"zone",     0,   "ZONE",     "time zone, like Europe/Lisbon (default: UTC)"},
@@ -219,7 +219,15 @@ static const struct cli_flag schedule_flags[] = {
     {"gap",      0,   "HOW",      "slots in the hour that is skipped when clocks go forward: after or skip"},
     {"fold",     0,   "HOW",      "slots in the hour that is repeated when clocks go back: first, last or both"},
     {"catch-up", 0,   "HOW",      "slots missed while the server was down: all, last or none (default: last)"},
-    {"overlap",  0,   "HOW",      "slot due while the previous flow is running: skip, queue or replace (default: skip)"},
+    {"overlap",  0,   "HOW",      "slot due while the previous flow is running: skip, queue or replace (default: skip; with --on-key: queue)"},
+    {"on-key",   0,   "KEY",      "a key of the store starts the flow, instead of --cron; with a * at its end, all keys that begin so"},
+    {"on-change", 0,  "HOW",      "which changes of the key count: changed, set, deleted, or a list with commas (default: changed)"},
+    {"min-interval", 0, "DURATION", "time from one start by the key to the next at least"},
+    {"own-changes", 0, NULL,      "changes of the key by jobs of its own flows start further flows"},
+    {"calendar", 0,   "FILE",     "days on which it does not run: an iCalendar file, or a line for each date and its name; the schedule keeps the days"},
+    {"not",      0,   "DATES",    "dates on which it does not run, like 2026-12-24,2026-12-25"},
+    {"weekdays", 0,   "WEEKDAYS", "weekdays on which it runs, like mon-fri (default: all)"},
+    {"on-excluded", 0, "HOW",     "slot on any other day: skip, shift_next, shift_previous or run (default: skip)"},
     {"start",    0,   "TIME",     "no slot before this"},
     {"end",      0,   "TIME",     "no slot after this"},
     {"paused",   0,   NULL,       "create the schedule paused"},
@@ -237,6 +245,7 @@ static const struct cli_flag backfill_flags[] = {
     {0},
 };
 static const struct cli_flag run_now_flags[] = {
+    {"key", 0, "KEY", "the key that the run is for, if a key starts the schedule"},
     {"slot", 0, "TIME", "the slot that the run is for: 2026-11-01 or 2026-11-01T02:30 in the zone of the schedule (default: now)"},
     {"wait", 'w', NULL, "wait until the flow has finished; exit 1 if it failed"},
     {0},

@@ -92,8 +92,11 @@ static void push_jobs(lua_State *L, const struct scope *s, struct slice text) {
 }
 
 static void push_scope(lua_State *L, const struct scope *s, struct slice text) {
-    const struct slice texts[ROOT_COUNT] = {
-        [ROOT_PARAMS] = s->params, [ROOT_FLOW] = s->flow, [ROOT_SCHEDULE] = s->schedule, [ROOT_ITEM] = s->item};
+    const struct slice texts[ROOT_COUNT] = {[ROOT_PARAMS] = s->params,
+                                            [ROOT_FLOW] = s->flow,
+                                            [ROOT_SCHEDULE] = s->schedule,
+                                            [ROOT_TRIGGER] = s->trigger,
+                                            [ROOT_ITEM] = s->item};
     struct name_ref ref;
     bool named[ROOT_COUNT] = {false};
     for (size_t at = 0; names_next(text, &at, &ref);) named[ref.root] = true;

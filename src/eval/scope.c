@@ -7,7 +7,7 @@
 #include "json.h"
 #include "json_read.h"
 
-const char *const scope_root_words[ROOT_COUNT] = {"params", "jobs", "flow", "schedule", "item", "index"};
+const char *const scope_root_words[ROOT_COUNT] = {"params", "jobs", "flow", "schedule", "trigger", "item", "index"};
 
 enum scope_root scope_root_of(struct slice word) {
     for (uint32_t i = 0; i < ROOT_COUNT; i++)
@@ -17,7 +17,7 @@ enum scope_root scope_root_of(struct slice word) {
 
 enum scope_stage scope_stage_of(enum scope_root root) {
     if (root == ROOT_PARAMS) return STAGE_SUBMIT;
-    return root == ROOT_JOBS || root == ROOT_FLOW || root == ROOT_SCHEDULE ? STAGE_READY : STAGE_CHILD;
+    return root == ROOT_ITEM || root == ROOT_INDEX ? STAGE_CHILD : STAGE_READY;
 }
 
 /* ---- paths ---- */
@@ -55,7 +55,8 @@ enum err path_read(struct slice text, struct path *ret, struct why *why) {
     struct path p = {.root = scope_root_of(root)};
     size_t at = root.len;
     if (p.root == ROOT_COUNT)
-        return why_set(why, ERR_UNKNOWN_NAME, "unknown `%.*s`; expected params, jobs, flow, schedule, item or index",
+        return why_set(why, ERR_UNKNOWN_NAME,
+                       "unknown `%.*s`; expected params, jobs, flow, schedule, trigger, item or index",
                        SLICE_FMT(root));
     while (at < text.len) {
         if (p.count == PATH_STEPS_MAX) return why_set(why, ERR_LIMIT, "a path of more than %u steps", PATH_STEPS_MAX);
@@ -186,6 +187,7 @@ enum err scope_find(const struct scope *s, const struct path *path, const struct
     case ROOT_JOBS: e = find_job(&w, s, &step, &at); break;
     case ROOT_FLOW: at = s->flow; break;
     case ROOT_SCHEDULE: at = s->schedule; break;
+    case ROOT_TRIGGER: at = s->trigger; break;
     case ROOT_ITEM: at = s->item; break;
     case ROOT_INDEX:
         if (s->item.len > 0) {

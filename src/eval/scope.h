@@ -15,11 +15,11 @@ struct zone;   /* zone.h */
 
 enum scope_stage {
     STAGE_SUBMIT, /* params: when the flow is read */
-    STAGE_READY,  /* jobs, flow, schedule, and params that depend on a slot: when the parents are done */
+    STAGE_READY,  /* jobs, flow, schedule, trigger, and params that depend on these: when the parents are done */
     STAGE_CHILD,  /* item, index: when a child of a foreach job is handed out */
 };
 
-enum scope_root { ROOT_PARAMS, ROOT_JOBS, ROOT_FLOW, ROOT_SCHEDULE, ROOT_ITEM, ROOT_INDEX, ROOT_COUNT };
+enum scope_root { ROOT_PARAMS, ROOT_JOBS, ROOT_FLOW, ROOT_SCHEDULE, ROOT_TRIGGER, ROOT_ITEM, ROOT_INDEX, ROOT_COUNT };
 extern const char *const scope_root_words[ROOT_COUNT];
 /* ROOT_COUNT: no root has that name. */
 enum scope_root scope_root_of(struct slice word);
@@ -32,7 +32,7 @@ struct scope_job { /* a parent */
 };
 
 struct scope { /* JSON texts; an empty one is not there */
-    struct slice params, flow, schedule, item;
+    struct slice params, flow, schedule, trigger, item;
     const struct zone *zone;  /* of the schedule; NULL = UTC */
     const struct slice *late; /* names of params that are not known before STAGE_READY */
     uint32_t late_count;

@@ -94,6 +94,9 @@
     X(dead_letter_ms,              2592000000,     0,     315576000000,   "ms",     "how long a finished flow with dead letters stays in memory") \
     X(schedules_max,               10000,          1,     1000000,        "schedules","schedules of all tenants") \
     X(schedule_bytes_max,          262144,         1024,  16777216,       "bytes",  "a schedule with the flow it makes; kept in memory") \
+    X(schedule_days_max,           1000,           1,     10000,          "days",   "days that the calendar of a schedule names") \
+    X(schedule_keys_max,           100,            1,     1000,           "schedules","schedules of a tenant that a key of the store starts; each change of a key looks at those that it fits") \
+    X(schedule_value_bytes_max,    4096,           0,     65536,          "bytes",  "value of a key that goes into the flow which the key starts; of a longer one the flow has the key alone") \
     X(schedule_slots_max,          128,            2,     10000,          "slots",  "slots of one schedule known ahead; further ones are asked for") \
     X(schedule_catch_up_max,       100,            0,     1000,           "slots",  "missed slots that are run later; the oldest beyond are counted and left out") \
     X(schedule_waiting_max,        100,            1,     10000,          "slots",  "slots of one schedule that wait for an earlier flow, backfills included") \

@@ -81,8 +81,9 @@ void tool_schedule(struct tool_call *c) {
     enum err e = tool_flow_input(c, &in, &why);
     in.has_slot = true;
     if (e == ERR_OK) e = spec_read_scheduled(&in, c->arena, &flow, &schedule, &why);
-    if (e == ERR_OK && schedule.cron.len + schedule.every.len + schedule.at.len == 0)
-        e = why_set(&why, ERR_INVALID, "the flow has no `schedule`: add one, like {\"cron\": \"0 6 * * *\"}");
+    if (e == ERR_OK && schedule.cron.len + schedule.every.len + schedule.at.len + schedule.on_key.len == 0)
+        e = why_set(&why, ERR_INVALID,
+                    "the flow has no `schedule`: add one, like {\"cron\": \"0 6 * * *\"} or {\"on\": \"uploads/*\"}");
     if (e == ERR_OK && schedule.name.len == 0)
         e = why_set(&why, ERR_INVALID, "the schedule needs a name: `name` of the flow");
     if (e == ERR_OK) e = spec_schedule_message(&schedule, c->arena, m, &why);
@@ -146,6 +147,7 @@ static void then_run(struct tool_call *c, uint8_t op, const void *const *parts, 
 
 void tool_schedule_run(struct tool_call *c) {
     struct wire_schedule_run *m = ARENA_NEW(c->arena, struct wire_schedule_run);
-    *m = (struct wire_schedule_run){tool_call_text(c, "schedule"), tool_call_text(c, "slot")};
+    *m = (struct wire_schedule_run){
+        .name = tool_call_text(c, "schedule"), .slot = tool_call_text(c, "slot"), .key = tool_call_text(c, "key")};
     tool_call_ask(c, WIRE_SCHEDULE_RUN, m, then_run);
 }

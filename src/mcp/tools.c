@@ -131,13 +131,13 @@ static const struct tool tools[] = {
         {"offset", TOOL_COUNT, false, "from this byte on (default: 0)"},
         {"most", TOOL_COUNT, false, "bytes of one page (default: 16384, at most 131072)"},
         {0}}},
-    {"schedules", "Flows that are submitted by the clock: when next, what the last run was.", "viewer", true, tool_schedules, {
+    {"schedules", "Flows that the clock or a key of the store starts: when next, what the last run was.", "viewer", true, tool_schedules, {
         {"name", TOOL_TEXT, false, "only this one"},
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
     {"schedule", "Creates or updates a schedule: a flow with the key `schedule` that says when. Answers with its next slots.", "submitter", false, tool_schedule, {
-        {"flow", TOOL_OBJECT, true, "a flow file as JSON with a name and {schedule: {cron: \"0 6 * * *\", zone: \"Europe/Berlin\"} | {every: \"1h\"}}"},
+        {"flow", TOOL_OBJECT, true, "a flow file as JSON with a name and {schedule: {cron: \"0 6 * * *\", zone: \"Europe/Berlin\", calendar: {weekdays: \"mon-fri\", not: [\"2026-12-25\"]}} | {every: \"1h\"} | {on: \"uploads/*\"}}; `on` is a key of the store whose change starts the flow"},
         {"params", TOOL_OBJECT, false, "values for its parameters"},
         {0}}},
     {"schedule_change", "Pauses, resumes or removes a schedule, or runs its slots of the past.", "submitter", false, tool_schedule_change, {
@@ -160,6 +160,7 @@ static const struct tool tools[] = {
     {"schedule_run", "Runs the flow of a schedule now, on your behalf. Refused while its last flow is running.", "submitter", false, tool_schedule_run, {
         {"schedule", TOOL_TEXT, true, "its name"},
         {"slot", TOOL_TEXT, false, "the slot that the run is for, like 2026-11-01 or 2026-11-01T02:30 in its zone (default: now)"},
+        {"key", TOOL_TEXT, false, "of a schedule that a key of the store starts: the key that the run is for"},
         {0}}},
     {"services", "Processes that run until they are stopped: healthy or not, and why; with `name` also the versions of one.", "viewer", true, tool_services, {
         {"name", TOOL_TEXT, false, "this service, with its last versions"},

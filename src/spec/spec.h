@@ -6,6 +6,7 @@
 #ifndef REEVE_SPEC_H
 #define REEVE_SPEC_H
 
+#include "buf.h"
 #include "json_tree.h"
 #include "wire_admin.h"
 #include "wire_flow.h"
@@ -21,6 +22,8 @@ struct spec_world {
     void *ctx;
     /* Slices must live as long as the flow. NULL: files cannot be named here. */
     enum err (*file)(void *ctx, struct slice path, struct spec_file *ret, struct why *why);
+    /* The text of a file that is read here and not sent along; NULL: the same. */
+    enum err (*text)(void *ctx, struct slice path, struct slice *ret, struct why *why);
     void (*hash)(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]);
     int64_t now_ms; /* wall: "in two hours" counts from here */
 };
@@ -58,11 +61,23 @@ struct spec_schedule {
     struct slice from, zone, gap, fold, catch_up, overlap;
     bool paused;
     int64_t start_ms, end_ms;
+    struct tlv_list weekdays, days, calendar_files; /* of wire_name */
+    struct slice excluded;
+    struct slice on_key;     /* in place of cron, every and at */
+    struct tlv_list on_when; /* of wire_name */
+    int64_t on_interval_ms;
+    bool on_own;
+    struct slice file_days; /* what the files say: "2026-12-24 Christmas Eve, 2026-12-25" */
 };
 
 /* Like spec_read, with the schedule of the file; its name is that of the flow unless it has one of its own. */
 CHECKED enum err spec_read_scheduled(const struct spec_input *in, struct arena *arena, struct wire_flow *ret_flow,
                                      struct spec_schedule *ret, struct why *why);
+/* The days of a calendar file, added to `ret` as a calendar has them, parted by commas. Three kinds, told apart by
+ * what is in them: iCalendar (RFC 5545), whose events may last days and come back each year; lines of a date and, if it
+ * has one, a name; and the same as a YAML list or map. `name` is for messages, `now_ms` bounds what comes back. */
+CHECKED enum err spec_calendar_file(struct slice name, struct slice bytes, int64_t now_ms, struct buf *ret,
+                                    struct why *why);
 /* The message that sets it, but for its flow; the expression is checked (not whether its zone is known). */
 CHECKED enum err spec_schedule_message(const struct spec_schedule *from, struct arena *arena,
                                        struct wire_schedule_set *ret, struct why *why);

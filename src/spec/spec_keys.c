@@ -298,16 +298,34 @@ static const struct spec_field sandbox_fields[] = {
 };
 const struct spec_object spec_sandbox_keys = {"a sandbox", sandbox_fields, COUNT(sandbox_fields)};
 
+static const struct spec_field calendar_fields[] = {
+    KEY("file",        SPEC_NAMES, spec_schedule, calendar_files, "a file that lists the days, beside the flow file: iCalendar, or a line for each date and its name; the command line reads it, and the schedule keeps the days", .form = "path or list"),
+    KEY("not",         SPEC_NAMES, spec_schedule, days, "dates on which it does not run: `2026-12-25`, with a name if you like: `2026-12-25 Christmas`", .form = "date or list"),
+    KEY("weekdays",    SPEC_NAMES, spec_schedule, weekdays, "weekdays on which it runs: `mon-fri` (default: all)", .form = "weekdays or list"),
+    KEY("on_excluded", SPEC_TEXT,  spec_schedule, excluded, "a slot on any other day: `skip` it (default), move it to the next day that is not excluded (`shift_next`) or to the previous one (`shift_previous`), or `run` it all the same", .form = "skip, shift_next, shift_previous or run"),
+};
+const struct spec_object spec_calendar_keys = {"a calendar", calendar_fields, COUNT(calendar_fields)};
+
+static const struct spec_field on_fields[] = {
+    KEY("key",          SPEC_TEXT,  spec_schedule, on_key, "a key of the store; with a `*` at its end, all keys that begin so"),
+    KEY("when",         SPEC_NAMES, spec_schedule, on_when, "which changes count: `changed` (new, or another value; default), `set` (written, also with the same value), `deleted` (removed or expired)", .form = "changed, set, deleted or a list"),
+    KEY("min_interval", SPEC_MS64,  spec_schedule, on_interval_ms, "time from one start to the next at least; changes meanwhile wait, all those of a key for one start"),
+    KEY("own_changes",  SPEC_BOOL,  spec_schedule, on_own, "changes that jobs of its own flows make start further flows (default: they do not)"),
+};
+const struct spec_object spec_on_keys = {"what starts a schedule", on_fields, COUNT(on_fields)};
+
 static const struct spec_field schedule_fields[] = {
-    KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday in local time, or six fields with the second first: `30 2 * * mon-fri`, `@daily`"),
+    KEY("cron",     SPEC_TEXT, spec_schedule, cron, "minute, hour, day, month and weekday in local time, or six fields with the second first: `30 2 * * mon-fri`, `@daily`; days also as `L` (the last), `L-3`, `LW` (the last working day), `15W` (the working day nearest the 15th), `fri#2`, `friL`"),
     KEY("every",    SPEC_TEXT, spec_schedule, every, "an interval like `15m`, counted from `from`"),
     KEY("at",       SPEC_TEXT, spec_schedule, at, "one time, like `2026-12-24T18:00`"),
     KEY("zone",     SPEC_TEXT, spec_schedule, zone, "time zone, like `Europe/Lisbon` (default: UTC)"),
     KEY("from",     SPEC_TEXT, spec_schedule, from, "start of the first interval, like `2026-01-01T00:00:00Z` (default: 1970, so `15m` means every quarter of the hour)"),
     KEY("gap",      SPEC_TEXT, spec_schedule, gap, "slots in the hour that is skipped when clocks go forward: `after` (right after it) or `skip`", .form = "after or skip"),
     KEY("fold",     SPEC_TEXT, spec_schedule, fold, "slots in the hour that is repeated when clocks go back: `first`, `last` or `both`", .form = "first, last or both"),
+    KEY("on",       SPEC_OBJECT, spec_schedule, on_key, "a key of the store starts the flow, in place of the clock: a key, or an object (below)", .sub = &spec_on_keys),
     KEY("catch_up", SPEC_TEXT, spec_schedule, catch_up, "slots missed while the server was down: `all`, `last` (default) or `none`", .form = "all, last or none"),
-    KEY("overlap",  SPEC_TEXT, spec_schedule, overlap, "slot due while the previous flow is running: `skip` it (default), `queue` it, or `replace` the running flow", .form = "skip, queue or replace"),
+    KEY("overlap",  SPEC_TEXT, spec_schedule, overlap, "slot due while the previous flow is running: `skip` it (default), `queue` it, or `replace` the running flow; with `on` the default is `queue`", .form = "skip, queue or replace"),
+    KEY("calendar", SPEC_OBJECT, spec_schedule, calendar_files, "days on which it does not run: a file, or an object (below)", .sub = &spec_calendar_keys),
     KEY("start",    SPEC_MOMENT, spec_schedule, start_ms, "no slot before this"),
     KEY("end",      SPEC_MOMENT, spec_schedule, end_ms, "no slot after this"),
     KEY("paused",   SPEC_BOOL, spec_schedule, paused, "create the schedule paused"),

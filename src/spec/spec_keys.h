@@ -59,7 +59,8 @@ struct spec_object {
 };
 
 extern const struct spec_object spec_flow_keys, spec_param_keys, spec_job_keys, spec_script_keys, spec_stdin_keys,
-    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_archive_keys, spec_sandbox_keys,
+    spec_artifact_keys, spec_cache_keys, spec_foreach_keys, spec_schedule_keys, spec_calendar_keys, spec_on_keys,
+    spec_archive_keys, spec_sandbox_keys,
     spec_http_keys, spec_external_keys, spec_step_keys;
 
 /* How a value of this type is written, for people; and as JSON schema. */

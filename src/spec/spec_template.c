@@ -50,9 +50,11 @@ static enum err params_write(struct spec *s, bool late, struct slice *ret) {
 /* A slot as any other: what it decides is tried out while the file is read, so that a mistake does not wait for the
  * night. */
 #define SLOT_SAMPLE SLICE("{\"name\":\"any\",\"slot\":\"2026-01-01T00:00:00Z\",\"date\":\"2026-01-01\"}")
+#define TRIGGER_SAMPLE SLICE("{\"key\":\"any\",\"value\":\"\",\"change\":\"changed\",\"version\":1,\"count\":1}")
+#define SLOT_ROOTS (ROOT_BIT(ROOT_SCHEDULE) | ROOT_BIT(ROOT_TRIGGER)) /* what only a schedule's flow has */
 
 enum err spec_params_json(struct spec *s) {
-    struct scope scope = {.schedule = SLOT_SAMPLE};
+    struct scope scope = {.schedule = SLOT_SAMPLE, .trigger = TRIGGER_SAMPLE};
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_READY, .is_last = true};
     struct why inner = {{0}};
     how.steps_left = &s->eval_steps_left;
@@ -80,30 +82,31 @@ enum err spec_default_check(struct spec *s, const struct json_node *standard, bo
     unsigned roots = 0;
     *ret_is_late = false;
     if (standard->kind != JSON_TEXT || template_roots(standard->text, &roots, &inner) != ERR_OK) return ERR_OK;
-    if ((roots & ROOT_BIT(ROOT_SCHEDULE)) == 0) return ERR_OK; /* then it is the text that it is */
-    if (roots != ROOT_BIT(ROOT_SCHEDULE))
-        return spec_refuse(s, standard->at, ERR_UNSUPPORTED, "a default can use `schedule` and nothing else");
+    if ((roots & SLOT_ROOTS) == 0) return ERR_OK; /* then it is the text that it is */
+    if ((roots & ~SLOT_ROOTS) != 0)
+        return spec_refuse(s, standard->at, ERR_UNSUPPORTED,
+                           "a default can use `schedule` and nothing else but `trigger`");
     *ret_is_late = true;
     return ERR_OK;
 }
 
 static enum err check_slot(struct spec *s, uint32_t at, unsigned roots) {
-    if ((roots & ROOT_BIT(ROOT_SCHEDULE)) == 0 || s->in->has_slot || s->in->grows) return ERR_OK;
-    return spec_refuse(
-        s, at, ERR_INVALID,
-        "`schedule` is known only in flows that a schedule makes: run this one with `reeve schedule add`, "
-        "or make a parameter whose default uses it");
+    if ((roots & SLOT_ROOTS) == 0 || s->in->has_slot || s->in->grows) return ERR_OK;
+    return spec_refuse(s, at, ERR_INVALID,
+                       "`%s` is known only in flows that a schedule makes: run this one with `reeve schedule add`, "
+                       "or make a parameter whose default uses it",
+                       roots & ROOT_BIT(ROOT_SCHEDULE) ? "schedule" : "trigger");
 }
 
 /* What needs a slot and nothing else beside it, with some slot. */
 static enum err rehearse(struct spec *s, uint32_t at, struct slice text, enum template_into into) {
-    struct scope scope = {.params = s->rehearsed_json, .schedule = SLOT_SAMPLE};
+    struct scope scope = {.params = s->rehearsed_json, .schedule = SLOT_SAMPLE, .trigger = TRIGGER_SAMPLE};
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_READY, .is_last = true};
     struct why inner = {{0}};
     unsigned roots = 0;
     enum err e = template_roots(text, &roots, &inner);
     if (e == ERR_OK) e = check_slot(s, at, roots);
-    if (e != ERR_OK || roots == 0 || (roots & ~(ROOT_BIT(ROOT_SCHEDULE) | ROOT_BIT(ROOT_PARAMS))) != 0) return e;
+    if (e != ERR_OK || roots == 0 || (roots & ~(SLOT_ROOTS | ROOT_BIT(ROOT_PARAMS))) != 0) return e;
     struct buf out;
     how.steps_left = &s->eval_steps_left;
     how.into = into;

@@ -397,6 +397,29 @@ static void nightly(void **state) {
     (void)realcli_ok(r, "schedule rm nightly", NULL);
 }
 
+static void uploads(void **state) {
+    (void)state;
+    const char *id = run("uploads", "-p key=uploads/a", NULL, 0);
+    assert_string_equal(log_of(id, "tell"), "uploads/a by hand\n");
+    (void)realcli_ok(r, "schedule add examples/uploads.yaml", NULL);
+    (void)realcli_ok(r, "kv set uploads/b here", NULL);
+    (void)realcli_ok(r, "wait uploads", NULL); /* the newest of that name */
+    assert_string_equal(log_of("uploads", "tell"), "uploads/b by changed\n");
+    (void)realcli_ok(r, "schedule rm uploads", NULL);
+}
+
+/* The 25th of December is a Friday, so what belongs to it comes on the Monday behind it. */
+static void workdays(void **state) {
+    (void)state;
+    (void)realcli_ok(r, "schedule add examples/workdays.yaml", NULL);
+    struct ran ran = realcli_ok(r, "schedule backfill workdays --since 2026-12-01 --until 2027-01-06 --dry-run", NULL);
+    assert_string_equal(ran.out, "2026-12-01T07:00:00Z\n2026-12-15T07:00:00Z\n2026-12-31T07:00:00Z\n"
+                                 "2027-01-04T07:00:00Z\n");
+    (void)realcli_ok(r, "schedule rm workdays", NULL);
+    const char *id = run("workdays", "-p day=2026-12-01", NULL, 0);
+    assert_string_equal(log_of(id, "report"), "report of 2026-12-01\n");
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -430,6 +453,8 @@ static const struct {
     {"stdin", standard_input},
     {"timeouts", timeouts},
     {"triggers", triggers},
+    {"uploads", uploads},
+    {"workdays", workdays},
 };
 #define COUNT (sizeof examples / sizeof examples[0])
 
@@ -446,7 +471,8 @@ static void every_example_is_here(void **state) {
         }
         if (k == COUNT) fail_msg("%s has no test", found.gl_pathv[i]);
         char args[160];
-        const char *flags = examples[k].test == nightly ? "-p day=2026-11-01" : ""; /* else a schedule gives it */
+        bool by_day = examples[k].test == nightly || examples[k].test == workdays; /* else a schedule gives it */
+        const char *flags = by_day ? "-p day=2026-11-01" : examples[k].test == uploads ? "-p key=uploads/a" : "";
         snprintf(args, sizeof args, "submit --dry-run %s %s", path, flags);
         assert_has(realcli_ok(r, args, NULL).out, "\"jobs\":[{\"name\":");
     }

@@ -181,7 +181,8 @@ static void bad_ones_are_refused(void **state) {
     } cases[] = {
         {"name: x\njobs: {a: {noop: true}}\n", "", "has no `schedule`", 2},
         {"jobs: {a: {noop: true}}\n", "--every 1m", "needs a name", 2},
-        {"name: x\njobs: {a: {noop: true}}\n", "--every 1m --at 2099-01-01", "one of `cron`, `every` and `at`", 2},
+        {"name: x\njobs: {a: {noop: true}}\n", "--every 1m --at 2099-01-01", "one of `cron`, `every`, `at` and `on`",
+         2},
         {"name: x\nschedule: {cron: '61 * * * *'}\njobs: {a: {noop: true}}\n", "", "flow.yaml:2:", 2},
         {"name: x\nschedule: {cron: '@daily', overlap: maybe}\njobs: {a: {noop: true}}\n", "", "skip, queue or replace",
          2},

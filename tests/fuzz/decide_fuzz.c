@@ -384,6 +384,12 @@ static void draw_schedule(struct lab *l, struct command *cmd) {
                                    .end_ms = pick(l, 2) ? 0 : now + (int64_t)pick(l, 60) * 1000,
                                    .jobs = jobs(l)};
         c->jobs.more &= pick(l, 4) == 0;
+        if (pick(l, 3) > 0) return;
+        c->when = (unsigned)pick(l, KEY_HOW_ALL + 2);
+        c->key = key(l);
+        c->key_prefix = pick(l, 2);
+        c->own_changes = pick(l, 2);
+        c->min_interval_ms = pick(l, 2) ? 0 : (int64_t)pick(l, 5) * 1000;
     } else if (cmd->kind == CMD_SCHEDULE_SLOTS) {
         const struct slots_effect *w = &l->wanted[pick(l, l->wanted_count < RECENT ? l->wanted_count + 1 : RECENT)];
         uint32_t count = pick(l, 6);
@@ -397,8 +403,11 @@ static void draw_schedule(struct lab *l, struct command *cmd) {
         };
     } else {
         uint32_t count = pick(l, 4);
-        cmd->as.schedule_name =
-            (struct cmd_schedule_name){name(l, names, 3), pick(l, 2), draw_slots(l, now - 20000, count), count};
+        cmd->as.schedule_name = (struct cmd_schedule_name){.name = name(l, names, 3),
+                                                           .on = pick(l, 2),
+                                                           .slots = draw_slots(l, now - 20000, count),
+                                                           .slot_count = count};
+        if (cmd->kind == CMD_SCHEDULE_RUN) cmd->as.schedule_name.key = key(l);
     }
 }
 

@@ -4,7 +4,8 @@
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
  * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; versions
- * that a service remembers; stages and times of flows; replicas and versions that start first. The
+ * that a service remembers; stages and times of flows; replicas and versions that start first; calendars and keys
+ * that start schedules. The
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -104,6 +105,12 @@ static const struct golden versions[] = {
      {{REC_SUBMITTED, REC_SUBMITTED}},
      {0xe61f50c5d5fd030a, 0x6cb971e3d57be051},
      {0xf67d4dc5be6da1c9, 0x525bdad289ad6505}},
+    {"tests/golden/core-v5-cause",
+     21,
+     12,
+     {{REC_SCHEDULE, REC_SCHEDULE_SLOT}, {REC_STORE_SET, REC_STORE_DELETED}},
+     {0x306d78d5f0209184, 0x521334f6f0c2ac6f},
+     {0x1de70afe0214aec7, 0x5546a80ece699016}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -549,7 +556,7 @@ static void pass_slots(struct fixture *r, int minutes) {
     int64_t slots[3];
     for (int i = 0; i < 3; i++) slots[i] = (v.after.ms / 60000 + 1 + i) * 60000;
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
-    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 3, 0, false};
+    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 3, 0, false, NULL, 0};
     assert_ok(fixture_command(r, &cmd));
     for (int i = 0; i < minutes; i++) fixture_tick(r, 60000);
 }
@@ -651,6 +658,95 @@ static void slot_second_half(struct fixture *r) {
     assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX}));
     set_in_zone(r, "");
     assert_ok(fixture_cancel(r, (struct job_ref){nightly(r).flow, UINT32_MAX}));
+    fixture_crash(r);
+}
+
+/* ---- a calendar of days, and keys of the store that start a schedule ---- */
+
+static void put_key(struct fixture *r, const char *key, const char *value, uint64_t by) {
+    struct store_entry e = {slice_str(key), slice_str(value)};
+    struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
+    cmd.as.store = (struct cmd_store){.op = STORE_SET, .entries = &e, .entry_count = 1, .by = {by}};
+    assert_ok(fixture_command(r, &cmd));
+    fixture_tick(r, 0);
+}
+
+static void delete_key(struct fixture *r, const char *key) {
+    struct store_entry e = {slice_str(key), {0}};
+    struct command cmd = {.kind = CMD_STORE, .tenant = SLICE("acme")};
+    cmd.as.store = (struct cmd_store){.op = STORE_DELETE, .entries = &e, .entry_count = 1};
+    assert_ok(fixture_command(r, &cmd));
+    fixture_tick(r, 0);
+}
+
+static void set_on_key(struct fixture *r, const char *name, const char *key, bool prefix, unsigned when,
+                       enum overlap overlap) {
+    struct options o = fixture_options();
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = slice_str(name),
+                                            .expression = SLICE("key"),
+                                            .overlap = overlap,
+                                            .jobs = {&o, 1, &spec, 1, false},
+                                            .key = slice_str(key),
+                                            .key_prefix = prefix,
+                                            .when = when,
+                                            .min_interval_ms = 1000};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void set_with_calendar(struct fixture *r) {
+    struct options o = fixture_options();
+    struct job_spec spec = {.name = SLICE("a"), .body = SLICE("one")};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = SLICE("nightly"),
+                                            .expression = SLICE("every minute"),
+                                            .catch_up = CATCH_UP_ALL,
+                                            .overlap = OVERLAP_QUEUE,
+                                            .jobs = {&o, 1, &spec, 1, false},
+                                            .calendar = SLICE("not 2026-12-25")};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void pass_excluded_day(struct fixture *r) {
+    struct schedule_view v = nightly(r);
+    int64_t first = (v.after.ms / 60000 + 1) * 60000, slots[] = {first + 60000, first + 120000};
+    struct cmd_slots_excluded day = {first + 60000, first, 2};
+    struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
+    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 2, 0, false, &day, 1};
+    assert_ok(fixture_command(r, &cmd));
+    for (int i = 0; i < 3; i++) fixture_tick(r, 60000);
+}
+
+static uint64_t last_of(struct fixture *r, const char *name) {
+    struct schedule_view v;
+    assert_true(view_schedule(engine_state(r->engine), SLICE("acme"), slice_str(name), &v));
+    return v.flow.v;
+}
+
+static void cause_first_half(struct fixture *r) {
+    set_with_calendar(r);
+    pass_excluded_day(r);
+    set_on_key(r, "any", "k/", true, KEY_CHANGED, OVERLAP_QUEUE);
+    set_on_key(r, "one", "k/a", false, KEY_SET | KEY_DELETED, OVERLAP_SKIP);
+    set_on_key(r, "newest", "k/", true, KEY_CHANGED, OVERLAP_REPLACE);
+    put_key(r, "k/a", "1", 0);
+    put_key(r, "k/b", "1", 0);
+    put_key(r, "k/a", "2", last_of(r, "any")); /* by a job of its own flow */
+    delete_key(r, "k/a");
+    put_key(r, "k/c", "3", 0);
+}
+
+static void cause_second_half(struct fixture *r) {
+    assert_ok(fixture_cancel(r, (struct job_ref){{last_of(r, "any")}, UINT32_MAX}));
+    fixture_tick(r, 1000);
+    assert_ok(fixture_cancel(r, (struct job_ref){{last_of(r, "any")}, UINT32_MAX}));
+    set_on_key(r, "one", "k", true, KEY_SET, OVERLAP_QUEUE);
+    put_key(r, "k/a", "2", last_of(r, "any"));
+    about_schedule(r, CMD_SCHEDULE_PAUSE, "newest", true, NULL, 0);
+    about_schedule(r, CMD_SCHEDULE_REMOVE, "any", false, NULL, 0);
+    put_key(r, "k/d", "4", 0);
+    fixture_tick(r, 5000);
     fixture_crash(r);
 }
 
@@ -810,6 +906,7 @@ static const struct script scripts[] = {
     {"schedule", schedule_first_half, schedule_second_half},
     {"clock", clock_first_half, clock_second_half},
     {"slot", slot_first_half, slot_second_half},
+    {"cause", cause_first_half, cause_second_half},
     {"trigger", trigger_first_half, trigger_second_half},
     {"replica", replica_first_half, replica_second_half},
     {"source", source_first_half, source_second_half},

@@ -28,6 +28,14 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
     return ERR_OK;
 }
 
+static enum err text_file(void *ctx, struct slice path, struct slice *ret, struct why *why) {
+    (void)ctx;
+    if (!slice_eq(path, SLICE("days.txt")))
+        return why_set(why, ERR_NOT_FOUND, "%.*s: No such file or directory", SLICE_FMT(path));
+    *ret = SLICE("2026-12-24 Christmas Eve\n2026-12-25\n");
+    return ERR_OK;
+}
+
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
     (void)ctx;
     for (uint64_t i = 0; i < SPEC_HASH_BYTES / 8; i++) {
@@ -51,7 +59,7 @@ enum err flowlab_read(struct flowlab *l, struct slice text, const char *params) 
     struct limits limits;
     struct spec_given given[8];
     struct spec_input in = {.source = {.name = "flow.yaml", .text = text},
-                            .world = {.file = file, .hash = hash, .now_ms = FLOWLAB_NOW_MS},
+                            .world = {.file = file, .text = text_file, .hash = hash, .now_ms = FLOWLAB_NOW_MS},
                             .given = given,
                             .grows = l->grows,
                             .has_slot = l->has_slot,
@@ -62,7 +70,7 @@ enum err flowlab_read(struct flowlab *l, struct slice text, const char *params) 
     bool is_json = text.len > 0 && text.ptr[0] == '{';
     enum err e = is_json ? json_tree_read(text, &limits, &l->arena, &in.source.root, &l->why)
                          : yaml_tree_read(text, &limits, &l->arena, &in.source.root, &l->why);
-    return e == ERR_OK ? spec_read(&in, &l->arena, &l->flow, &l->why) : e;
+    return e == ERR_OK ? spec_read_scheduled(&in, &l->arena, &l->flow, &l->schedule, &l->why) : e;
 }
 
 const struct wire_job *flowlab_job(const struct flowlab *l, const char *name) {

@@ -9,6 +9,7 @@
 struct flowlab {
     struct arena arena;
     struct wire_flow flow;
+    struct spec_schedule schedule;
     struct why why;
     bool grows;    /* read as jobs for a flow that is there */
     bool has_slot; /* or as a flow that a schedule makes */
@@ -17,7 +18,7 @@ struct flowlab {
 void flowlab_init(struct flowlab *l);
 void flowlab_fini(struct flowlab *l);
 /* `text` is JSON when it begins with `{`. `params` is "a=1 b=2" or NULL. Files `x.py`, `in.txt` (small) and `big.sh` (a
- * blob) exist. */
+ * blob) exist, and `days.txt`, which lists two days. */
 enum err flowlab_read(struct flowlab *l, struct slice text, const char *params);
 const struct wire_job *flowlab_job(const struct flowlab *l, const char *name); /* NULL = there is none */
 const struct wire_options *flowlab_options(const struct flowlab *l, const char *name);

@@ -298,6 +298,25 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "schedule", { flow: { name, jobs: { a: "true" } } }), { code: "invalid", message: /no `schedule`/ });
     const wrong = { ...flow, schedule: { cron: "61 * * * *" } };
     await assert.rejects(call(c, "schedule", { flow: wrong }), { code: "invalid", message: /minute `61`/ });
+    const workdays = { ...flow, schedule: { cron: "0 6 * * *", calendar: { weekdays: "mon-fri", not: ["2026-12-25"] } } };
+    assert.equal((await call(c, "schedule", { flow: workdays })).schedules[0].next.length, 3);
+    const filed = { ...flow, schedule: { cron: "0 6 * * *", calendar: "days.ics" } };
+    await assert.rejects(call(c, "schedule", { flow: filed }), { message: /list the days/ });
+    await call(c, "schedule_change", { name, action: "remove" });
+  });
+
+  test(`${how}: a key of the store starts a schedule`, async () => {
+    const c = await client(how);
+    const name = `${how}-keyed`;
+    const flow = { name, schedule: { on: { key: `${name}/*`, when: ["set", "deleted"] } }, jobs: { a: "echo ${trigger.key}" } };
+    const set = await call(c, "schedule", { flow });
+    assert.match(set.schedules[0].when, /key .*; when set, deleted/);
+    assert.match(set.schedules[0].reason, /has not changed/);
+    const run = await call(c, "schedule_run", { schedule: name, key: `${name}/x` });
+    assert.equal((await call(c, "wait", { target: run.flow, timeout_s: 60 })).state, "succeeded");
+    assert.match((await call(c, "logs", { job: `${run.flow}/a` })).text, new RegExp(`${name}/x`));
+    await call(c, "schedule_change", { name, action: "remove" });
+    await assert.rejects(call(c, "schedule", { flow: { ...flow, schedule: { on: "k", zone: "Europe/Berlin" } } }), { code: "invalid", message: /key starts/ });
   });
 
   test(`${how}: a worker is drained and takes jobs again`, async () => {

@@ -529,6 +529,64 @@ static void schedules_that_do_not_fit_are_refused(void **state) {
     FITTING(r, REC_SCHEDULE_PAUSED, .head.tenant = SLICE("acme"), .name = SLICE("two")); /* that lasted no time */
 }
 
+static void set_on_key(struct fixture *r) {
+    struct options o;
+    options_default(&o);
+    struct job_spec spec = {.name = SLICE("a")};
+    struct command cmd = {.kind = CMD_SCHEDULE, .tenant = SLICE("acme")};
+    cmd.as.schedule = (struct cmd_schedule){.name = SLICE("keyed"),
+                                            .expression = SLICE("key"),
+                                            .overlap = OVERLAP_QUEUE,
+                                            .jobs = {&o, 1, &spec, 1, false},
+                                            .key = SLICE("k"),
+                                            .key_prefix = true,
+                                            .when = KEY_SET};
+    assert_ok(fixture_command(r, &cmd));
+    for (uint32_t i = 0; i < 3; i++) { /* the first starts flow 1, the others wait */
+        struct store_entry e = {slice_of((const uint8_t *)"k1k2k3" + i * 2, 2), SLICE("v")};
+        cmd = (struct command){.kind = CMD_STORE, .tenant = SLICE("acme")};
+        cmd.as.store = (struct cmd_store){.op = STORE_SET, .entries = &e, .entry_count = 1};
+        assert_ok(fixture_command(r, &cmd));
+        fixture_tick(r, 0);
+    }
+}
+
+static void keys_that_start_schedules_and_do_not_fit_are_refused(void **state) {
+    struct fixture *r = *state;
+    set_on_key(r);
+    set_schedule(r, "clock");
+    struct options set = fixture_options();
+    set.demand.pool = SLICE("default");
+    struct rec_job job = {.name = SLICE("a")};
+    struct tlv_list sets = {&set, 1}, jobs = {&job, 1};
+#define FIRED(word, name_, key_)                                                                                       \
+    CORRUPT_RECORD(r, REC_SUBMITTED, *(word) ? ERR_CORRUPT : ERR_OK, word, .flow = 9, .head.tenant = SLICE("acme"),    \
+                   .profiles = {&set, 1}, .jobs = {&job, 1}, .schedule = SLICE(name_), .fire = FIRE_KEY, .slot_ms = 1, \
+                   .cause.key = SLICE(key_), .cause.count = 1)
+    FIRED("", "keyed", "k2");
+    FIRED("another key than the first that waits", "keyed", "k3");
+    FIRED("another key than the first that waits", "keyed", "");
+    FIRED("another key than the first that waits", "clock", "k2");
+#undef FIRED
+#define ABOUT .head.tenant = SLICE("acme"), .name = SLICE("x"), .profiles = sets, .jobs = jobs
+    FITTING(r, REC_SCHEDULE, ABOUT, .when = KEY_HOW_ALL, .key = SLICE("k"));
+    MISFIT(r, REC_SCHEDULE, "an unknown change", ABOUT, .when = 8, .key = SLICE("k"));
+    MISFIT(r, REC_SCHEDULE, "an interval below nothing", ABOUT, .when = KEY_SET, .min_interval_ms = -1);
+#undef ABOUT
+    struct snap_change twice[] = {{.key = SLICE("k2"), .how = KEY_SET, .count = 1},
+                                  {.key = SLICE("k2"), .how = KEY_SET, .count = 1}};
+#define SCHEDULE(word, which, ...) \
+    FORGED(                        \
+        r, OBJ_SCHEDULE, snap_schedule, word, if (nth == (which)) { __VA_ARGS__; })
+    SCHEDULE(NULL, 0, (void)0);
+    SCHEDULE("a key that waits twice", 0, o->changes = ((struct tlv_list){twice, 2}));
+    SCHEDULE("a change of a key that is none", 0, ((struct snap_change *)o->changes.at)[0].count = 0);
+    SCHEDULE("a change of a key that is none", 0, ((struct snap_change *)o->changes.at)[0].how = 0);
+    SCHEDULE("of a schedule without one", 1, o->changes = ((struct tlv_list){twice, 1}));
+    SCHEDULE("of a schedule without one", 1, o->started_ms = 1);
+#undef SCHEDULE
+}
+
 static void schedules_in_a_snapshot(void **state) {
     struct fixture *r = *state;
     set_schedule(r, "one");
@@ -594,6 +652,7 @@ int main(void) {
         FIXTURE_TEST(flows_that_leave),
         FIXTURE_TEST(kept_results_that_do_not_fit_are_refused),
         FIXTURE_TEST(schedules_that_do_not_fit_are_refused),
+        FIXTURE_TEST(keys_that_start_schedules_and_do_not_fit_are_refused),
         FIXTURE_TEST(schedules_in_a_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,25 @@ static void days_of_cron_are_found(void **state) {
     FOLLOWS("cron 0 0 1,L * *", "2026-02-27T00:00", "2026-02-28T00:00:00", "2026-03-01T00:00:00");
 }
 
+/* November 2026 begins with a Sunday and ends with a Monday; May begins with a Friday and ends with a Sunday; August
+ * begins with a Saturday. */
+static void working_days_near_a_day_are_found(void **state) {
+    (void)state;
+    FOLLOWS("cron 0 0 L-3 * *", "2026-01-28T00:00", "2026-02-25T00:00:00", "2026-03-28T00:00:00");
+    FOLLOWS("cron 0 0 l-30 * *", "2026-01-01T00:00", "2026-03-01T00:00:00", "2026-05-01T00:00:00");
+    FOLLOWS("cron 0 0 LW * *", "2026-05-01T00:00", "2026-05-29T00:00:00", "2026-06-30T00:00:00", "2026-07-31T00:00:00",
+            "2026-08-31T00:00:00");
+    FOLLOWS("cron 0 0 L-1W * *", "2026-05-01T00:00", "2026-05-29T00:00:00", "2026-06-29T00:00:00");
+    FOLLOWS("cron 0 0 15W * *", "2026-07-16T00:00", "2026-08-14T00:00:00", "2026-09-15T00:00:00", "2026-10-15T00:00:00",
+            "2026-11-16T00:00:00");
+    FOLLOWS("cron 0 0 1w * *", "2026-07-02T00:00", "2026-08-03T00:00:00", "2026-09-01T00:00:00", "2026-10-01T00:00:00",
+            "2026-11-02T00:00:00");
+    FOLLOWS("cron 0 0 31W * *", "2026-04-01T00:00", "2026-05-29T00:00:00", "2026-07-31T00:00:00");
+    FOLLOWS("cron 0 0 1W,LW jan *", "2026-12-01T00:00", "2027-01-01T00:00:00", "2027-01-29T00:00:00");
+    FOLLOWS("cron 0 0 1W * mon", "2026-10-26T00:00", "2026-11-02T00:00:00", "2026-11-09T00:00:00");
+    FOLLOWS("cron 0 0 * * 5L", "2026-11-01T00:00", "2026-11-27T00:00:00", "2026-12-25T00:00:00");
+}
+
 static void intervals_and_moments(void **state) {
     (void)state;
     FOLLOWS("every 15m", "2026-11-14T10:07", "2026-11-14T10:15:00", "2026-11-14T10:30:00");
@@ -114,6 +133,15 @@ static void wrong_expressions_are_refused_with_the_reason(void **state) {
     refused("cron * * * foo *", "month `foo` is out of range");
     refused("cron * * * * 8", "weekday");
     refused("cron * * * * fri#6", "first to a fifth");
+    refused("cron * * 0W * *", "W follows one day of the month");
+    refused("cron * * 32W * *", "W follows one day of the month");
+    refused("cron * * 1-5W * *", "W follows one day of the month");
+    refused("cron * * W * *", "W follows one day of the month");
+    refused("cron * * L-31 * *", "days before it are L-1 to L-30");
+    refused("cron * * L3 * *", "days before it are L-1 to L-30");
+    refused("cron * * L-x * *", "days before it are L-1 to L-30");
+    refused("cron * * 31W feb *", "never happens");
+    refused("cron * * * * L", "weekday `L` is out of range");
     refused("cron */0 * * * *", "a step is a number above 0");
     refused("cron */90 * * * *", "is larger than its range");
     refused("cron 1,,2 * * * *", "something is missing in the minute");
@@ -140,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pattern_of_cron_names_its_slots),
         cmocka_unit_test(days_of_cron_are_found),
+        cmocka_unit_test(working_days_near_a_day_are_found),
         cmocka_unit_test(intervals_and_moments),
         cmocka_unit_test(what_is_meant_when_nothing_is_said),
         cmocka_unit_test(wrong_expressions_are_refused_with_the_reason),

@@ -171,7 +171,7 @@ static void no_slot_fires_twice_whatever_the_calendar_says(void **state) {
     struct schedule_view v = view(r);
     int64_t slots[] = {v.after.ms - EVERY, v.after.ms};
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
-    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 2, 0, false};
+    cmd.as.schedule_slots = (struct cmd_schedule_slots){v.revision, v.after.ms, slots, 2, 0, false, NULL, 0};
     assert_int_equal(fixture_command(r, &cmd), ERR_INVALID);
     cmd.as.schedule_slots.after_ms -= 2 * EVERY; /* of an earlier time */
     assert_int_equal(fixture_command(r, &cmd), ERR_STALE);
@@ -597,7 +597,7 @@ static enum err give_slots(struct fixture *r, const int64_t *slots, uint32_t cou
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
     r->effects.count = 0;
     cmd.as.schedule_slots =
-        (struct cmd_schedule_slots){view(r).revision, view(r).after.ms, slots, count, earlier, last};
+        (struct cmd_schedule_slots){view(r).revision, view(r).after.ms, slots, count, earlier, last, NULL, 0};
     return fixture_command(r, &cmd);
 }
 

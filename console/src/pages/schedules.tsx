@@ -81,7 +81,8 @@ function Next({ schedule }: { schedule: ScheduleView }) {
 function NotRun({ schedule }: { schedule: ScheduleView }) {
   const missed = schedule.missed ?? 0;
   const skipped = schedule.skipped ?? 0;
-  return <span title={`${missed} missed while the server was down or the schedule paused, ${skipped} skipped because the run before was not over`}>{missed + skipped}</span>;
+  const excluded = schedule.excluded ?? 0;
+  return <span title={`${missed} missed while the server was down or the schedule paused, ${skipped} skipped because the run before was not over; ${excluded} more on days that its calendar leaves out`}>{missed + skipped}</span>;
 }
 
 function Ahead({ schedule }: { schedule: ScheduleView }) {
@@ -90,7 +91,7 @@ function Ahead({ schedule }: { schedule: ScheduleView }) {
       <Calendar schedule={schedule} />
       <p class="hint">Next, in your time zone ({Intl.DateTimeFormat().resolvedOptions().timeZone}). While the run before is not over: {schedule.overlap ?? "skip"}. Missed slots: {schedule.catch_up ?? "all"}.</p>
       <ol class="ahead">{(schedule.ahead ?? []).map(({ ms = 0 }) => <li key={ms}>{dateText(ms)}</li>)}</ol>
-      {(schedule.ahead ?? []).length === 0 ? <p class="faint">No slot follows.</p> : null}
+      {(schedule.ahead ?? []).length === 0 ? <p class="faint">{schedule.code === "key" || (schedule.expression ?? "").startsWith("key ") ? "A key of the store starts it." : "No slot follows."}</p> : null}
     </>
   );
 }

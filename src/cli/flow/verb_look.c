@@ -454,6 +454,7 @@ static void show_flow(struct cli *c, const struct wire_flow_view *v) {
         line(c, i == 0 ? "labels" : "", slice_str(label));
     }
     line(c, "schedule", v->schedule);
+    line(c, "trigger", v->trigger);
     line(c, "slot", v->slot);
     show_origin(c, v);
     line_time(c, "created", v->created_ms);

@@ -74,14 +74,28 @@ static enum err beside(const struct spec_reading *r, const char *path, struct wh
                    "%s is outside the folder of the flow file; pass --allow-outside to send it along", path);
 }
 
+/* The path as the flow file means it. */
+static enum err path_beside(const struct spec_reading *r, struct slice path, char full[PATH_MAX], struct why *why) {
+    const char *slash = strrchr(r->path, '/');
+    int folder = slash != NULL && path.len > 0 && path.ptr[0] != '/' ? (int)(slash - r->path) + 1 : 0;
+    if (snprintf(full, PATH_MAX, "%.*s%.*s", folder, r->path, SLICE_FMT(path)) >= PATH_MAX)
+        return why_set(why, ERR_LIMIT, "a path of more than %d bytes", PATH_MAX - 1);
+    return beside(r, full, why);
+}
+
+static enum err text(void *ctx, struct slice path, struct slice *ret, struct why *why) {
+    const struct spec_reading *r = ctx;
+    char full[PATH_MAX];
+    enum err e = path_beside(r, path, full, why);
+    if (e != ERR_OK) return e;
+    e = file_read(r->cli, full, WIRE_CALENDAR_MAX, ret);
+    return e == ERR_OK ? ERR_OK : why_set(why, e, "%s", r->cli->why->text);
+}
+
 static enum err file_take(struct spec_reading *r, struct slice path, struct spec_file *ret, struct why *why) {
     struct slice bytes = {0};
     char full[PATH_MAX];
-    const char *slash = strrchr(r->path, '/');
-    int folder = slash != NULL && path.len > 0 && path.ptr[0] != '/' ? (int)(slash - r->path) + 1 : 0;
-    if (snprintf(full, sizeof full, "%.*s%.*s", folder, r->path, SLICE_FMT(path)) >= (int)sizeof full)
-        return why_set(why, ERR_LIMIT, "a path of more than %zu bytes", sizeof full - 1);
-    enum err e = beside(r, full, why);
+    enum err e = path_beside(r, path, full, why);
     if (e != ERR_OK) return e;
     e = file_read(r->cli, full, FILE_BYTES_MAX, &bytes);
     if (e == ERR_OK && bytes.len <= INLINE_BYTES_MAX) {
@@ -170,7 +184,8 @@ enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use,
         .grows = use == FLOW_ADDED,
         .keeps_replicas = use == FLOW_DEPLOYED,
         .has_slot = use == FLOW_SCHEDULED,
-        .world = {.ctx = &r, .file = file, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
+        .world = {
+            .ctx = &r, .file = file, .text = text, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
     if (e == ERR_OK && in.source.text.len == 0)
         e = cli_refuse(c, ERR_INVALID, "%s: the file is empty: a flow needs jobs", r.path);

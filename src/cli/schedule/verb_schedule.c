@@ -20,6 +20,52 @@ static enum err flag_moment(struct cli *c, const char *flag, int64_t *ret) {
     return ERR_OK;
 }
 
+static void flag_names(struct cli *c, const char *flag, struct tlv_list *to) {
+    if (cli_flag(c, flag) == NULL) return;
+    struct wire_name *name = ARENA_NEW(&c->arena, struct wire_name);
+    name->name = cli_flag_text(c, flag);
+    *to = (struct tlv_list){name, 1};
+}
+
+/* Flags about days take the place of what the file says about the same; a calendar file that of its days. */
+static enum err calendar_over(struct cli *c, struct spec_schedule *to) {
+    struct buf days;
+    struct slice bytes;
+    enum err e = ERR_OK;
+    flag_names(c, "weekdays", &to->weekdays);
+    flag_names(c, "not", &to->days);
+    if (cli_flag(c, "on-excluded") != NULL) to->excluded = cli_flag_text(c, "on-excluded");
+    if (cli_flag(c, "calendar") == NULL) return ERR_OK;
+    buf_init(&days, WIRE_CALENDAR_MAX);
+    e = file_read(c, cli_flag(c, "calendar"), WIRE_CALENDAR_MAX, &bytes);
+    if (e == ERR_OK)
+        e = spec_calendar_file(cli_flag_text(c, "calendar"), bytes, c->world->clock->wall(c->world->clock).ms, &days,
+                               c->why);
+    if (e == ERR_OK) to->file_days = arena_slice(&c->arena, buf_slice(&days));
+    buf_fini(&days);
+    return e;
+}
+
+static enum err key_over(struct cli *c, struct spec_schedule *to) {
+    struct slice words = cli_flag_text(c, "on-change"), interval = cli_flag_text(c, "min-interval");
+    if (words.len > 0) {
+        uint32_t most = 1;
+        for (size_t i = 0; i < words.len; i++) most += words.ptr[i] == ',';
+        struct wire_name *list = ARENA_ARRAY(&c->arena, struct wire_name, most);
+        to->on_when = (struct tlv_list){list, 0};
+        for (size_t from = 0, i = 0; i <= words.len; i++) {
+            if (i < words.len && words.ptr[i] != ',') continue;
+            list[to->on_when.count++].name = slice_of(words.ptr + from, i - from);
+            from = i + 1;
+        }
+    }
+    if (cli_flag(c, "own-changes") != NULL) to->on_own = true;
+    if (interval.len > 0 && !spec_duration(interval, &to->on_interval_ms))
+        return cli_refuse(c, ERR_INVALID, "--min-interval: expected a duration like 30s or 5m, found `%.*s`",
+                          SLICE_FMT(interval));
+    return ERR_OK;
+}
+
 /* A flag that says when replaces what the file says about that; the rest goes over it one by one. */
 static enum err flags_over(struct cli *c, struct spec_schedule *to) {
     struct {
@@ -28,13 +74,15 @@ static enum err flags_over(struct cli *c, struct spec_schedule *to) {
     } const texts[] = {{"cron", &to->cron}, {"every", &to->every},       {"at", &to->at},
                        {"from", &to->from}, {"zone", &to->zone},         {"gap", &to->gap},
                        {"fold", &to->fold}, {"catch-up", &to->catch_up}, {"overlap", &to->overlap},
-                       {"name", &to->name}};
-    if (cli_flag(c, "cron") || cli_flag(c, "every") || cli_flag(c, "at"))
-        to->cron = to->every = to->at = to->from = (struct slice){0};
+                       {"name", &to->name}, {"on-key", &to->on_key}};
+    if (cli_flag(c, "cron") || cli_flag(c, "every") || cli_flag(c, "at") || cli_flag(c, "on-key"))
+        to->cron = to->every = to->at = to->from = to->on_key = (struct slice){0};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (cli_flag(c, texts[i].flag) != NULL) *texts[i].to = cli_flag_text(c, texts[i].flag);
     if (cli_flag(c, "paused") != NULL) to->paused = true;
-    enum err e = flag_moment(c, "start", &to->start_ms);
+    enum err e = key_over(c, to);
+    if (e == ERR_OK) e = calendar_over(c, to);
+    if (e == ERR_OK) e = flag_moment(c, "start", &to->start_ms);
     return e == ERR_OK ? flag_moment(c, "end", &to->end_ms) : e;
 }
 
@@ -74,8 +122,9 @@ enum err verb_schedule_add(struct cli *c) {
     enum err e = verb_flow_file_read(c, c->args[0], FLOW_SCHEDULED, &flow, &schedule);
     if (e == ERR_OK) e = flags_over(c, &schedule);
     if (e != ERR_OK) return e;
-    if (schedule.cron.len + schedule.every.len + schedule.at.len == 0)
-        return cli_refuse(c, ERR_INVALID, "%s has no `schedule`: add one, or pass --cron, --every or --at", c->args[0]);
+    if (schedule.cron.len + schedule.every.len + schedule.at.len + schedule.on_key.len == 0)
+        return cli_refuse(c, ERR_INVALID, "%s has no `schedule`: add one, or pass --cron, --every, --at or --on-key",
+                          c->args[0]);
     if (schedule.name.len == 0)
         return cli_refuse(c, ERR_INVALID, "the schedule needs a name: `name:` in the file, or --name");
     e = spec_schedule_message(&schedule, &c->arena, &m, c->why);
@@ -91,7 +140,7 @@ enum err verb_schedule_add(struct cli *c) {
     }
     const struct wire_schedule_view *v = got->schedules.at;
     out_say(stdout, "%.*s: %.*s%s", SLICE_FMT(v->name), SLICE_FMT(v->expression), v->paused ? " (paused)" : "");
-    say_ahead(v, "  ");
+    if (v->code.len == 0 || !slice_eq(v->code, SLICE("key"))) say_ahead(v, "  ");
     return ERR_OK;
 }
 
@@ -162,6 +211,18 @@ static void say_pair(const char *name, struct slice value) {
     if (value.len > 0) out_say(stdout, "%-10s %.*s", name, SLICE_FMT(value));
 }
 
+/* A line for each of its parts, and for each of its days. */
+static void say_calendar(struct slice text) {
+    const char *name = "calendar";
+    for (size_t from = 0, i = 0; i <= text.len && text.len > 0; i++) {
+        if (i < text.len && text.ptr[i] != ';' && text.ptr[i] != ',') continue;
+        while (from < i && text.ptr[from] == ' ') from++;
+        say_pair(name, slice_of(text.ptr + from, i - from));
+        name = "";
+        from = i + 1;
+    }
+}
+
 /* What became of its last slots, the newest first. */
 static void say_last(struct cli *c, const struct wire_schedule_view *v) {
     static const char *const heads[] = {"SLOT", "WHAT", "COUNT", "FLOW", "STATE"};
@@ -172,7 +233,12 @@ static void say_last(struct cli *c, const struct wire_schedule_view *v) {
     out_table_init(&t, c, 5, heads);
     for (uint32_t i = 0; i < v->slots.count; i++) {
         out_slice(&t, OUT_PLAIN, slots[i].slot);
-        out_slice(&t, slots[i].flow.len > 0 ? OUT_PLAIN : OUT_YELLOW, slots[i].what);
+        bool is_told = slots[i].text.len > 0 && slots[i].flow.len == 0; /* it says more than the word */
+        if (slots[i].text.len > 0 && !is_told)
+            out_cell(&t, OUT_PLAIN, "%.*s %.*s", SLICE_FMT(slots[i].what), SLICE_FMT(slots[i].text));
+        else
+            out_slice(&t, slots[i].flow.len > 0 || is_told ? OUT_PLAIN : OUT_YELLOW,
+                      is_told ? slots[i].text : slots[i].what);
         out_cell(&t, OUT_PLAIN, "%llu", (unsigned long long)slots[i].count);
         out_slice(&t, OUT_PLAIN, slots[i].flow);
         out_slice(&t, out_state_colour(slots[i].state), slots[i].state);
@@ -199,9 +265,13 @@ enum err verb_schedule_show(struct cli *c) {
     say_pair("", v->text);
     if (v->catch_up < WIRE_CATCH_UP_COUNT) say_pair("catch up", slice_str(catch_ups[v->catch_up]));
     if (v->overlap < WIRE_OVERLAP_COUNT) say_pair("overlap", slice_str(overlaps[v->overlap]));
+    say_calendar(v->calendar);
     printf("%-10s %llu fired, %llu missed, %llu left out, %u waiting\n", "slots", (unsigned long long)v->fired,
            (unsigned long long)v->missed, (unsigned long long)v->skipped, v->waiting);
+    if (v->excluded > 0)
+        printf("%-10s %llu on days that the calendar leaves out\n", "", (unsigned long long)v->excluded);
     say_last(c, v);
+    if (slice_begins(v->expression, SLICE("key "))) return ERR_OK; /* no slot: a key starts it */
     printf("\nnext slots\n");
     say_ahead(v, "");
     return ERR_OK;
@@ -263,7 +333,8 @@ enum err verb_schedule_backfill(struct cli *c) {
 
 enum err verb_schedule_run(struct cli *c) {
     struct client_frame f;
-    struct wire_schedule_run m = {.name = slice_str(c->args[0]), .slot = cli_flag_text(c, "slot")};
+    struct wire_schedule_run m = {
+        .name = slice_str(c->args[0]), .slot = cli_flag_text(c, "slot"), .key = cli_flag_text(c, "key")};
     enum err e = client_ask(&c->client, WIRE_SCHEDULE_RUN, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_submitted *got = f.message;

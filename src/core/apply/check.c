@@ -417,6 +417,8 @@ static enum err check_revoked(const struct state *s, const struct rec_job_only *
 
 static enum err check_schedule(const struct state *s, const struct rec_schedule *r, struct why *why) {
     FITS(r->head.tenant.len > 0 && r->name.len > 0, "a schedule of nobody, or without a name");
+    FITS((r->when & ~KEY_HOW_ALL) == 0, "a schedule that waits for an unknown change");
+    FITS(r->min_interval_ms >= 0, "an interval below nothing");
     const struct rec_job *list = r->jobs.at;
     for (uint32_t i = 0; i < r->jobs.count; i++)
         FITS(list[i].foreign.count == 0, "a schedule with parents in other flows");

@@ -88,6 +88,14 @@ static void move_others(struct state *s, const struct move *m) {
         struct schedule *sc = schedule_at(s, i);
         if (sc->key != NULL && sc->after_ms > m->now_ms) sc->after_ms = m->now_ms;
     }
+    for (uint32_t i = 1; i <= s->causes.all.high; i++) {
+        struct key_cause *c = cause_at(&s->causes, i);
+        if (c->text != NULL && c->started_ms > m->now_ms) c->started_ms = m->now_ms;
+    }
+    for (uint32_t i = 1; i <= s->causes.changes.high; i++) {
+        struct key_change *c = change_at(&s->causes, i);
+        if (c->text != NULL && c->changed_ms > m->now_ms) c->changed_ms = m->now_ms;
+    }
 }
 
 /* Timers are an index of what has just moved. */

@@ -88,7 +88,8 @@ uint32_t flow_new(struct state *s, const struct rec_submitted *rec, uint32_t ten
                              .schedule = rec->schedule,
                              .slot_ms = rec->slot_ms,
                              .zone = rec->zone,
-                             .source = rec->source};
+                             .source = rec->source,
+                             .cause = rec->cause};
     REQUIRE(rec->flow > s->flow_last);
     REQUIRE(s->rules != 0); /* those of the batch, which the flow keeps */
     struct buf *encoded = &s->head_bytes;

@@ -3,6 +3,7 @@
 
 #include "apply.h"
 #include "flow.h"
+#include "key_cause.h"
 #include "mutant.h"
 #include "panic.h"
 #include "registry.h"
@@ -40,7 +41,7 @@ bool schedule_is_running(const struct state *s, const struct schedule *sc) {
 /* ---- small parts ---- */
 
 /* Something changed: the tick looks at the schedule and puts the timer off to when it next matters. */
-static void wake(struct state *s, uint32_t index) {
+void schedule_wake(struct state *s, uint32_t index) {
     const struct schedule *sc = schedule_at(s, index);
     REQUIRE(sc->key != NULL);
     timer_set(s, TIMER_SCHEDULE, index, sc->paused ? (wall_time){TIME_NEVER} : s->now);
@@ -61,6 +62,19 @@ static void note(struct schedule *sc, struct slot_note entry) {
     }
     *(struct slot_note *)vec_push(&sc->notes) = entry;
     ENSURE(sc->notes.count <= SCHEDULE_NOTES);
+}
+
+/* A burst of them is one note. */
+void schedule_left_out(struct state *s, uint32_t index) {
+    struct schedule *sc = schedule_at(s, index);
+    struct slot_note *last = sc->notes.count ? vec_at(&sc->notes, sc->notes.count - 1) : NULL;
+    sc->skipped++;
+    if (last == NULL || last->what != SLOT_OVERLAP) {
+        note(sc, (struct slot_note){.first_ms = s->now.ms, .slot_ms = s->now.ms, .count = 1, .what = SLOT_OVERLAP});
+        return;
+    }
+    last->slot_ms = s->now.ms;
+    last->count++;
 }
 
 static void unlink_flow(struct state *s, const struct schedule *sc) {
@@ -90,6 +104,7 @@ static void adopt_record(struct state *s, struct schedule *sc) {
     ENSURE(e == ERR_OK);
     sc->expression = r.expression;
     sc->principal = r.head.principal;
+    sc->calendar = r.calendar;
     sc->catch_up = r.catch_up;
     sc->overlap = r.overlap;
     sc->end_ms = r.end_ms;
@@ -98,6 +113,7 @@ static void adopt_record(struct state *s, struct schedule *sc) {
     sc->question_count = 0;
     sc->job_bytes = 0;
     sc->reserve_bytes = bytes_slice(sc->record).len + 1024;
+    if (r.when) sc->reserve_bytes += STORE_KEY_BYTES_MAX + CAUSE_VALUE_MAX;
     const struct rec_job *jobs = r.jobs.at;
     const struct options *sets = r.profiles.at;
     for (uint32_t i = 0; i < r.jobs.count; i++) {
@@ -155,14 +171,16 @@ void schedule_set(struct state *s, uint32_t tenant, const struct rec_schedule *r
     adopt_record(s, sc);
     sc->paused = r->paused;
     if (r->after_ms > sc->after_ms) sc->after_ms = r->after_ms;
+    cause_set(s, index, r);
     revise(s, index, s->lsn + 1);
-    wake(s, index);
+    schedule_wake(s, index);
 }
 
 void schedule_remove(struct state *s, uint32_t index) {
     struct schedule *sc = schedule_at(s, index);
     REQUIRE(sc->revision != 0);
     unlink_flow(s, sc);
+    cause_drop(s, index);
     timer_set(s, TIMER_SCHEDULE, index, (wall_time){TIME_NEVER});
     index_del(&s->schedule_by_name, bytes_slice(sc->key), index);
     map_del(&s->schedule_by_revision, sc->revision);
@@ -178,7 +196,7 @@ void schedule_pause(struct state *s, uint32_t index, const struct rec_schedule_p
         sc->after_ms = r->after_ms;
     }
     revise(s, index, s->lsn + 1);
-    wake(s, index);
+    schedule_wake(s, index);
 }
 
 /* A newer slot takes the place of one that waits for the end of the flow it replaces. */
@@ -200,6 +218,7 @@ void schedule_slot(struct state *s, uint32_t index, const struct rec_schedule_sl
     case SLOT_MISSED: sc->missed += r->count; break;
     case SLOT_OVERLAP:
     case SLOT_FULL: sc->skipped += r->count; break;
+    case SLOT_EXCLUDED: sc->excluded += r->count; break;
     case SLOT_QUEUED: put_waiting(sc, (struct slot_waiting){r->slot_ms, FIRE_WAITED, false}, false); break;
     case SLOT_REPLACES:
         drop_replacing(sc);
@@ -210,7 +229,7 @@ void schedule_slot(struct state *s, uint32_t index, const struct rec_schedule_sl
     case SLOT_END_COUNT: PANIC("a slot that became nothing");
     }
     note(sc, (struct slot_note){.first_ms = r->first_ms, .slot_ms = r->slot_ms, .count = r->count, .what = r->what});
-    wake(s, index);
+    schedule_wake(s, index);
 }
 
 void schedule_backfill(struct state *s, uint32_t index, const struct rec_schedule_backfill *r) {
@@ -218,7 +237,7 @@ void schedule_backfill(struct state *s, uint32_t index, const struct rec_schedul
     const struct rec_slot *slots = r->slots.at;
     for (uint32_t i = 0; i < r->slots.count; i++)
         put_waiting(sc, (struct slot_waiting){slots[i].slot_ms, FIRE_BACKFILL, false}, false);
-    wake(s, index);
+    schedule_wake(s, index);
 }
 
 void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct rec_submitted *r) {
@@ -232,6 +251,8 @@ void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct
     } else if (r->fire == FIRE_ASKED) {
         REQUIRE(!schedule_is_running(s, sc));
         if (MUTANT(asked_takes_slot) && r->slot_ms > sc->after_ms) sc->after_ms = r->slot_ms;
+    } else if (r->fire == FIRE_KEY) {
+        cause_taken(s, index);
     } else {
         REQUIRE(sc->waiting.count > 0);
         REQUIRE(((struct slot_waiting *)vec_at(&sc->waiting, 0))->slot_ms == r->slot_ms);
@@ -244,7 +265,7 @@ void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct
     flow_at(s, flow)->schedule = index;
     note(sc, (struct slot_note){
                  .first_ms = r->slot_ms, .slot_ms = r->slot_ms, .count = 1, .flow = r->flow, .what = SLOT_FIRED});
-    wake(s, index);
+    schedule_wake(s, index);
 }
 
 void schedule_flow_moved(struct state *s, uint32_t index, enum flow_state state) {
@@ -254,7 +275,7 @@ void schedule_flow_moved(struct state *s, uint32_t index, enum flow_state state)
         struct slot_note *n = vec_at(&sc->notes, i);
         if (n->what == SLOT_FIRED && n->flow == sc->flow) n->flow_state = (uint8_t)state;
     }
-    if (state != FLOW_RUNNING) wake(s, index);
+    if (state != FLOW_RUNNING) schedule_wake(s, index);
 }
 
 /* ---- the guard of replay ---- */
@@ -299,6 +320,11 @@ enum err schedule_check_fired(const struct state *s, const struct rec_submitted 
         FITS(!schedule_is_running(s, sc), "a run beside a flow that runs");
         return ERR_OK;
     }
+    if (r->fire == FIRE_KEY) {
+        const struct key_change *first = cause_first(s, sc);
+        FITS(first != NULL && slice_eq(change_key(first), r->cause.key), "another key than the first that waits");
+        return ERR_OK;
+    }
     FITS(sc->waiting.count > 0, "a slot that does not wait");
     FITS(((struct slot_waiting *)vec_at(&sc->waiting, 0))->slot_ms == r->slot_ms, "another slot than the first");
     return ERR_OK;
@@ -306,7 +332,16 @@ enum err schedule_check_fired(const struct state *s, const struct rec_submitted 
 
 /* ---- snapshots ---- */
 
-struct snap_schedule schedule_object(const struct schedule *sc, struct arena *arena) {
+static struct tlv_list changes_object(const struct state *s, const struct schedule *sc, struct arena *arena) {
+    uint32_t count = cause_waiting(s, sc), i = 0;
+    struct snap_change *list = ARENA_ARRAY(arena, struct snap_change, count + 1);
+    for (const struct key_change *c = cause_first(s, sc); c != NULL && !MUTANT(changes_forgotten);
+         c = c->next ? change_at(&s->causes, c->next) : NULL)
+        list[i++] = (struct snap_change){change_key(c), c->how, c->version, c->count, c->changed_ms};
+    return (struct tlv_list){list, i};
+}
+
+struct snap_schedule schedule_object(const struct state *s, const struct schedule *sc, struct arena *arena) {
     struct snap_waiting *waiting = ARENA_ARRAY(arena, struct snap_waiting, sc->waiting.count + 1);
     for (uint32_t i = 0; i < sc->waiting.count; i++) {
         const struct slot_waiting *w = vec_at(&sc->waiting, i);
@@ -327,7 +362,10 @@ struct snap_schedule schedule_object(const struct schedule *sc, struct arena *ar
                                   .missed = sc->missed,
                                   .skipped = sc->skipped,
                                   .waiting = {waiting, sc->waiting.count},
-                                  .notes = {notes, sc->notes.count}};
+                                  .notes = {notes, sc->notes.count},
+                                  .excluded = sc->excluded,
+                                  .changes = changes_object(s, sc, arena),
+                                  .started_ms = sc->cause ? cause_at(&s->causes, sc->cause)->started_ms : 0};
 }
 
 #undef FITS
@@ -344,6 +382,10 @@ static enum err check_object(const struct state *s, const struct snap_schedule *
     FITS(o->notes.count <= SCHEDULE_NOTES, "too many notes");
     const struct snap_waiting *waiting = o->waiting.at;
     for (uint32_t i = 0; i < o->waiting.count; i++) FITS(waiting[i].fire < FIRE_ASKED, "a slot that waits for nothing");
+    const struct snap_change *changes = o->changes.at;
+    FITS(r->when != 0 || (o->changes.count == 0 && o->started_ms == 0), "changes of a key of a schedule without one");
+    for (uint32_t i = 0; i < o->changes.count; i++)
+        FITS(changes[i].count > 0 && (changes[i].how & KEY_HOW_ALL) != 0, "a change of a key that is none");
     struct record record = {.kind = REC_SCHEDULE, .version = RECORD_VERSION, .body.as_REC_SCHEDULE = *r};
     return apply_check(s, &record, why); /* its flows are made from it unread */
 }
@@ -365,6 +407,7 @@ enum err schedule_load(struct state *s, const struct snap_schedule *o, struct ar
     sc->fired = o->fired;
     sc->missed = o->missed;
     sc->skipped = o->skipped;
+    sc->excluded = o->excluded;
     const struct snap_waiting *waiting = o->waiting.at;
     for (uint32_t i = 0; i < o->waiting.count; i++)
         put_waiting(sc, (struct slot_waiting){waiting[i].slot_ms, waiting[i].fire, waiting[i].replaces}, false);
@@ -374,6 +417,16 @@ enum err schedule_load(struct state *s, const struct snap_schedule *o, struct ar
                                     notes[i].flow_state});
     uint32_t flow = sc->flow ? flow_find(s, (flow_id){sc->flow}) : 0;
     if (flow) flow_at(s, flow)->schedule = index;
-    wake(s, index);
+    cause_set(s, index, &r);
+    if (sc->cause) cause_at(&s->causes, sc->cause)->started_ms = o->started_ms;
+    const struct snap_change *changes = o->changes.at;
+    for (uint32_t i = 0; i < o->changes.count; i++) {
+        struct key_change c = {.count = changes[i].count,
+                               .how = changes[i].how,
+                               .version = changes[i].version,
+                               .changed_ms = changes[i].changed_ms};
+        FITS(cause_load_change(s, index, &c, changes[i].key), "a key that waits twice");
+    }
+    schedule_wake(s, index);
     return ERR_OK;
 }

@@ -22,6 +22,10 @@ void schedule_pause(struct state *s, uint32_t index, const struct rec_schedule_p
 void schedule_slot(struct state *s, uint32_t index, const struct rec_schedule_slot *r);
 void schedule_backfill(struct state *s, uint32_t index, const struct rec_schedule_backfill *r);
 void schedule_fired(struct state *s, uint32_t index, uint32_t flow, const struct rec_submitted *r);
+/* The tick looks at it. */
+void schedule_wake(struct state *s, uint32_t index);
+/* A change of its key came while its flow is running, and overlap leaves it out. */
+void schedule_left_out(struct state *s, uint32_t index);
 /* Its flow ended, or runs again. */
 void schedule_flow_moved(struct state *s, uint32_t index, enum flow_state state);
 
@@ -31,7 +35,7 @@ CHECKED enum err schedule_check_slot(const struct state *s, const struct rec_sch
 CHECKED enum err schedule_check_fired(const struct state *s, const struct rec_submitted *r, struct why *why);
 
 /* As an object of a snapshot, and back. Lists of the object are in `arena`. */
-struct snap_schedule schedule_object(const struct schedule *sc, struct arena *arena);
+struct snap_schedule schedule_object(const struct state *s, const struct schedule *sc, struct arena *arena);
 CHECKED enum err schedule_load(struct state *s, const struct snap_schedule *o, struct arena *arena, struct why *why);
 
 void schedule_release_memory(struct schedule *sc);

@@ -3,6 +3,7 @@
 
 #include "class.h"
 #include "flow.h"
+#include "key_cause.h"
 #include "memo.h"
 #include "panic.h"
 #include "schedule.h"
@@ -22,6 +23,7 @@ static const struct tlv_field flow_head_fields[] = {
     TLV_FIELD(61, TLV_I64, flow_head, slot_ms),
     TLV_FIELD(62, TLV_TEXT, flow_head, zone, .max = 255),
     SOURCE_FIELDS(flow_head),
+    CAUSE_FIELDS(flow_head),
 };
 const struct tlv_desc flow_head_desc = TLV_DESC("flow_head", flow_head, flow_head_fields);
 
@@ -56,6 +58,7 @@ void state_init(struct state *s, uint32_t shard) {
     pool_init(&s->memos, sizeof(struct memo), POOL_MAX);
     pool_init(&s->memo_jobs, sizeof(struct memo_job), POOL_MAX);
     index_init(&s->memo_by_key);
+    causes_init(&s->causes);
     index_init(&s->schedule_by_name);
     map_init(&s->schedule_by_revision);
     map_init(&s->leaving_by_id);
@@ -117,6 +120,7 @@ void state_fini(struct state *s) {
     pool_fini(&s->memo_jobs);
     FINI_POOL(s, notes, attempt_note, it->is_used, bytes_free(it->facts));
     index_fini(&s->memo_by_key);
+    causes_fini(&s->causes);
     index_fini(&s->schedule_by_name);
     map_fini(&s->schedule_by_revision);
     map_fini(&s->leaving_by_id);
@@ -157,7 +161,7 @@ size_t state_bytes(const struct state *s) {
     for (uint32_t i = 1; i <= s->expansions.high; i++)
         if (expansion_at(s, i)->job) bytes += map_bytes(&expansion_at(s, i)->made);
     bytes += map_bytes(&s->leaving_by_id) + pool_bytes(&s->schedules) + index_bytes(&s->schedule_by_name) +
-             map_bytes(&s->schedule_by_revision);
+             map_bytes(&s->schedule_by_revision) + causes_bytes(&s->causes);
     for (uint32_t i = 1; i <= s->schedules.high; i++)
         if (schedule_at(s, i)->key) bytes += schedule_bytes(schedule_at(s, i));
     bytes += pool_bytes(&s->memos) + pool_bytes(&s->memo_jobs) + index_bytes(&s->memo_by_key);

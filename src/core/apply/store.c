@@ -2,6 +2,7 @@
 #include "store.h"
 
 #include "effects.h"
+#include "key_cause.h"
 #include "mutant.h"
 #include "panic.h"
 #include "registry.h"
@@ -125,8 +126,21 @@ static uint32_t record_tenant(struct state *s, const struct rec_head *head, uint
     return flow_at(s, known)->tenant;
 }
 
-static void changed(struct state *s, uint32_t tenant, uint64_t flow, struct slice key, uint64_t version) {
-    emit_changed(s, bytes_slice(tenant_at(s, tenant)->name), (flow_id){flow}, key, version);
+struct store_change { /* of a key: where, by a job of which flow, and how (KEY_ bits) */
+    uint32_t tenant;
+    uint64_t flow, by;
+    unsigned how;
+};
+
+static void changed(struct state *s, struct store_change c, struct slice key, uint64_t version) {
+    emit_changed(s, bytes_slice(tenant_at(s, c.tenant)->name), (flow_id){c.flow}, key, version);
+    if (c.flow == 0) cause_changed(s, c.tenant, c.by, key, c.how, version);
+}
+
+/* Whether the entry is what the item holds already. */
+static bool is_same(const struct item *it, const struct rec_store_entry *e) {
+    if (it->kind != e->kind) return false;
+    return e->kind == ITEM_TEXT ? slice_eq(bytes_slice(it->as.value), e->value) : it->as.number == e->number;
 }
 
 static void set_value(struct state *s, uint32_t index, const struct rec_store_entry *e, uint64_t version) {
@@ -149,13 +163,15 @@ void store_set(struct state *s, const struct rec_store_set *r) {
     for (uint32_t i = 0; i < r->entries.count; i++) {
         uint32_t space = space_take(s, tenant, r->flow);
         uint32_t index = item_find(&s->store, space, entries[i].key);
+        bool is_new = index == 0 || !is_same(item_at(&s->store, index), &entries[i]);
         if (index)
             uncount_item(s, item_at(&s->store, index));
         else
             index = item_insert(&s->store, space, entries[i].key);
         set_value(s, index, &entries[i], s->lsn + 1);
         count_item(s, item_at(&s->store, index));
-        changed(s, tenant, r->flow, entries[i].key, s->lsn + 1);
+        struct store_change c = {tenant, r->flow, r->by, KEY_SET | (is_new ? KEY_CHANGED : 0)};
+        changed(s, c, entries[i].key, s->lsn + 1);
     }
     store_sweep(s, SWEEP_PER_RECORD);
 }
@@ -167,7 +183,7 @@ void store_delete(struct state *s, const struct rec_store_keys *r) {
         uint32_t index = item_find(&s->store, space_find(&s->store, tenant, r->flow), keys[i].text);
         if (index == 0) continue;
         item_forget(s, index);
-        changed(s, tenant, r->flow, keys[i].text, 0);
+        changed(s, (struct store_change){tenant, r->flow, r->by, KEY_DELETED}, keys[i].text, 0);
     }
     store_sweep(s, SWEEP_PER_RECORD);
 }
@@ -197,7 +213,8 @@ void store_members(struct state *s, const struct rec_store_members *r) {
     count_item(s, it);
     bool is_empty = set_at(t, set)->count == 0;
     if (is_empty) item_forget(s, index);
-    changed(s, tenant, r->flow, r->key, is_empty ? 0 : s->lsn + 1);
+    struct store_change c = {tenant, r->flow, r->by, is_empty ? KEY_DELETED : KEY_SET | KEY_CHANGED};
+    changed(s, c, r->key, is_empty ? 0 : s->lsn + 1);
     store_sweep(s, SWEEP_PER_RECORD);
 }
 
@@ -214,7 +231,7 @@ void store_drop_flow(struct state *s, uint64_t flow) {
     if (space == 0 || MUTANT(store_flow_kept)) return;
     struct store_space *p = space_at(t, space);
     REQUIRE(!p->is_dropped);
-    changed(s, p->tenant, flow, (struct slice){0}, 0);
+    changed(s, (struct store_change){.tenant = p->tenant, .flow = flow}, (struct slice){0}, 0);
     map_del(&t->space_by_owner, flow);
     p->is_dropped = true;
     u32vec_push(&t->dropped_spaces, space);

@@ -17,6 +17,7 @@ struct place {         /* the namespace of a command */
     uint32_t tenant;   /* 0 = not seen yet */
     uint64_t flow;
     uint32_t space; /* 0 = it has no keys yet */
+    uint64_t by;    /* flow whose job asks, when a schedule made it */
 };
 
 static enum err find_place(struct decision *d, const struct command *cmd, struct place *ret) {
@@ -93,6 +94,15 @@ static enum err check_room(struct decision *d, const struct place *p, uint64_t k
 
 /* ---- keys ---- */
 
+/* Schedules must know their own flows by it; a change by any other is nobody's. */
+static uint64_t flow_of_schedule(struct decision *d, flow_id by) {
+    uint32_t index = by.v ? flow_find(d->state, by) : 0;
+    struct flow_head head;
+    if (index == 0) return 0;
+    flow_head_get(flow_at(d->state, index), d->arena, &head);
+    return head.schedule.len ? by.v : 0;
+}
+
 static struct record *record_in(struct decision *d, const struct command *cmd, enum record_kind kind,
                                 const struct place *p) {
     struct record *r = decide_record(d, kind, cmd);
@@ -105,6 +115,7 @@ static void record_keys(struct decision *d, const struct command *cmd, enum reco
     REQUIRE(count > 0);
     struct rec_store_keys *rec = &record_in(d, cmd, kind, p)->body.as_REC_STORE_DELETED;
     rec->flow = p->flow;
+    if (cmd) rec->by = p->by;
     rec->keys = (struct tlv_list){keys, count};
 }
 
@@ -226,6 +237,7 @@ static enum err decide_set(struct decision *d, const struct command *cmd, const 
     if (e != ERR_OK) return e;
     struct rec_store_set *rec = &record_in(d, cmd, REC_STORE_SET, p)->body.as_REC_STORE_SET;
     rec->flow = p->flow;
+    rec->by = p->by;
     rec->entries = (struct tlv_list){list, count};
     d->reply->version = next_version(d);
     d->reply->number = count;
@@ -268,6 +280,7 @@ static enum err decide_count(struct decision *d, const struct command *cmd, cons
     if (it && it->expires.ms != TIME_NEVER) entry->expires_ms = it->expires.ms;
     struct rec_store_set *rec = &record_in(d, cmd, REC_STORE_SET, p)->body.as_REC_STORE_SET;
     rec->flow = p->flow;
+    rec->by = p->by;
     rec->entries = (struct tlv_list){entry, 1};
     d->reply->number = then;
     d->reply->version = next_version(d);
@@ -344,6 +357,7 @@ static enum err decide_members(struct decision *d, const struct command *cmd, co
     if (members.count == 0) return ERR_OK;
     struct rec_store_members *rec = &record_in(d, cmd, REC_STORE_MEMBERS, p)->body.as_REC_STORE_MEMBERS;
     rec->flow = p->flow;
+    rec->by = p->by;
     rec->key = c->key;
     *(adding ? &rec->added : &rec->removed) = members;
     d->reply->version = !adding && held == members.count ? 0 : next_version(d);
@@ -391,6 +405,7 @@ enum err decide_store(struct decision *d, const struct command *cmd) {
         return c->session ? ERR_OK : refuse(d, ERR_INVALID, "a watch belongs to a session");
     e = find_place(d, cmd, &p);
     if (e != ERR_OK) return e;
+    p.by = flow_of_schedule(d, c->by);
     bool of_key = c->op != STORE_SET && c->op != STORE_DELETE && c->op != STORE_WATCH;
     if (of_key) e = check_text(d, c->key, c->op == STORE_PUBLISH ? "a channel" : "a key");
     if (e != ERR_OK) return e;

@@ -19,8 +19,11 @@ void live_fini(struct live *l) {
     vec_fini(&l->workers);
     vec_fini(&l->shares);
     watches_fini(&l->watches);
-    for (uint32_t i = 0; i < l->schedules.count; i++)
-        vec_fini(&((struct live_schedule *)vec_at(&l->schedules, i))->slots);
+    for (uint32_t i = 0; i < l->schedules.count; i++) {
+        struct live_schedule *known = vec_at(&l->schedules, i);
+        vec_fini(&known->slots);
+        vec_fini(&known->excluded);
+    }
     vec_fini(&l->schedules);
     for (uint32_t i = 0; i < l->words.count; i++) bytes_free(((struct live_words *)vec_at(&l->words, i))->text);
     vec_fini(&l->words);
@@ -120,12 +123,21 @@ const struct live_schedule *live_schedule_get(const struct live *l, const struct
     return known->revision == schedule_at(s, schedule)->revision ? known : NULL;
 }
 
+const struct cmd_slots_excluded *live_slot_excluded(const struct live_schedule *known, int64_t slot_ms) {
+    for (uint32_t i = 0; i < known->excluded.count; i++) {
+        const struct cmd_slots_excluded *day = vec_at(&known->excluded, i);
+        if (day->slot_ms == slot_ms) return day;
+    }
+    return NULL;
+}
+
 static void note_slots(struct live *l, const struct state *s, const struct cmd_schedule_slots *cmd) {
     uint32_t index = map_get(&s->schedule_by_revision, cmd->revision);
     REQUIRE(index != 0);
     while (l->schedules.count <= index) {
         struct live_schedule *fresh = vec_push(&l->schedules);
         vec_init(&fresh->slots, sizeof(int64_t));
+        vec_init(&fresh->excluded, sizeof(struct cmd_slots_excluded));
     }
     struct live_schedule *known = vec_at(&l->schedules, index);
     known->revision = cmd->revision;
@@ -134,6 +146,9 @@ static void note_slots(struct live *l, const struct state *s, const struct cmd_s
     known->last = cmd->last;
     known->slots.count = 0;
     for (uint32_t i = 0; i < cmd->slot_count; i++) *(int64_t *)vec_push(&known->slots) = cmd->slots[i];
+    known->excluded.count = 0;
+    for (uint32_t i = 0; i < cmd->excluded_count; i++)
+        *(struct cmd_slots_excluded *)vec_push(&known->excluded) = cmd->excluded[i];
 }
 
 /* Slots are asked for again: those known follow a time that schedules may have gone back from. */

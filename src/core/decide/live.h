@@ -35,6 +35,7 @@ struct live_schedule {
     int64_t after_ms;  /* they follow this */
     uint64_t earlier;  /* slots between that and the first of them that were left out */
     bool last;         /* none follows */
+    struct vec excluded; /* of struct cmd_slots_excluded, ascending: what is said of some of the slots */
 };
 
 struct live {
@@ -69,6 +70,8 @@ struct slice live_words_of(const struct live *l, const struct state *s, uint32_t
 
 /* Slots known for a schedule; NULL = none since it was last changed. */
 const struct live_schedule *live_schedule_get(const struct live *l, const struct state *s, uint32_t schedule);
+/* What is said of a slot of which its calendar leaves nothing but a note; NULL = it is one that fires. */
+const struct cmd_slots_excluded *live_slot_excluded(const struct live_schedule *known, int64_t slot_ms);
 
 void live_clock_moved(struct live *l, int64_t by_ms);
 

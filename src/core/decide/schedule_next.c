@@ -3,16 +3,25 @@
 
 #include "panic.h"
 
-int64_t schedule_next(const struct state *s, const struct live *l, uint32_t schedule) {
+static int64_t next_slot(const struct state *s, const struct live *l, uint32_t schedule, bool fires) {
     const struct schedule *sc = schedule_at(s, schedule);
     REQUIRE(sc->key != NULL);
     const struct live_schedule *known = l ? live_schedule_get(l, s, schedule) : NULL;
     if (sc->end_ms && sc->after_ms >= sc->end_ms) return TIME_NEVER;
+    if (sc->cause) return TIME_NEVER; /* the clock does not start it */
     if (known == NULL) return SLOTS_UNKNOWN;
     const int64_t *at = (const int64_t *)(const void *)known->slots.at;
     for (uint32_t i = 0; i < known->slots.count; i++)
-        if (at[i] > sc->after_ms) return at[i];
+        if (at[i] > sc->after_ms && !(fires && live_slot_excluded(known, at[i]))) return at[i];
     return known->last ? TIME_NEVER : SLOTS_UNKNOWN;
+}
+
+int64_t schedule_next(const struct state *s, const struct live *l, uint32_t schedule) {
+    return next_slot(s, l, schedule, false);
+}
+
+int64_t schedule_next_firing(const struct state *s, const struct live *l, uint32_t schedule) {
+    return next_slot(s, l, schedule, true);
 }
 
 const char *schedule_refusal(const struct state *s, const struct limits *limits, const struct schedule *sc) {

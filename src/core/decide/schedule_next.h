@@ -9,6 +9,8 @@
 
 /* The first slot that is not dealt with; TIME_NEVER when none follows; SLOTS_UNKNOWN when the shell must be asked. */
 int64_t schedule_next(const struct state *s, const struct live *l, uint32_t schedule);
+/* The same, of slots that fire: none that its calendar leaves out. */
+int64_t schedule_next_firing(const struct state *s, const struct live *l, uint32_t schedule);
 /* The limit that leaves no room for one more flow of it, by name, or NULL. */
 const char *schedule_refusal(const struct state *s, const struct limits *limits, const struct schedule *sc);
 

@@ -256,6 +256,7 @@ struct cmd_store { /* namespace: the caller's tenant, or `flow` in it */
     uint64_t session;   /* watch, unwatch: not 0 */
     uint64_t watch;     /* number given by the session; a second watch under it replaces the first */
     bool prefix, of_channel;
+    flow_id by; /* the caller is a job of this flow; 0 = it is none */
 };
 
 struct cmd_limit { /* see rec_limit */
@@ -295,6 +296,11 @@ struct cmd_schedule {
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs; /* without parents in other flows and without absolute times */
+    struct slice calendar; /* checked by the caller, as the expression */
+    unsigned when;         /* KEY_ bits: this key starts its flows; 0 = the clock does */
+    struct slice key;
+    bool key_prefix, own_changes;
+    int64_t min_interval_ms;
 };
 
 struct cmd_schedule_name { /* remove, pause, backfill, run */
@@ -302,11 +308,18 @@ struct cmd_schedule_name { /* remove, pause, backfill, run */
     bool on;                /* pause */
     const int64_t *slots;   /* backfill: slots of the past, ascending; run: the one that it is for */
     uint32_t slot_count;
+    struct slice key;       /* run, of one that a key starts: as if this one had changed; empty = none */
 };
 
 /* The slots of a schedule that follow `after_ms`, ascending. When more than the asked number lie before now, the
  * oldest are left out and counted in `earlier`; what room is left is filled with slots to come. Kept in memory only:
  * after a restart, and whenever they run out, the engine asks again. */
+struct cmd_slots_excluded { /* the slots of one day, which the calendar leaves out */
+    int64_t slot_ms;        /* the last of them: one of the slots that are named, in the same order */
+    int64_t first_ms;
+    uint64_t count;
+};
+
 struct cmd_schedule_slots {
     uint64_t revision; /* as in the effect that asked */
     int64_t after_ms;  /* the same */
@@ -314,6 +327,8 @@ struct cmd_schedule_slots {
     uint32_t slot_count;
     uint64_t earlier;
     bool last; /* none follows the last of them */
+    const struct cmd_slots_excluded *excluded;
+    uint32_t excluded_count;
 };
 
 struct command {

@@ -219,6 +219,14 @@ static const struct tlv_field waiting_fields[] = {
     TLV_FIELD(3, TLV_BOOL, snap_waiting, replaces),
 };
 static const struct tlv_desc waiting_desc = TLV_DESC("waiting", snap_waiting, waiting_fields);
+static const struct tlv_field change_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_change, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(2, TLV_U8, snap_change, how),
+    TLV_FIELD(3, TLV_U64, snap_change, version),
+    TLV_FIELD(4, TLV_U32, snap_change, count),
+    TLV_FIELD(5, TLV_I64, snap_change, changed_ms),
+};
+static const struct tlv_desc change_desc = TLV_DESC("change", snap_change, change_fields);
 static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(1, TLV_BYTES, snap_schedule, record, .max = MESSAGE_MAX),
     TLV_FIELD(2, TLV_U64, snap_schedule, revision),
@@ -231,6 +239,9 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(9, TLV_U64, snap_schedule, skipped),
     TLV_FIELD(10, TLV_LIST, snap_schedule, waiting, .max = 100000, .sub = &waiting_desc),
     TLV_FIELD(11, TLV_LIST, snap_schedule, notes, .max = 64, .sub = &note_desc),
+    TLV_FIELD(90, TLV_U64, snap_schedule, excluded),
+    TLV_FIELD(91, TLV_LIST, snap_schedule, changes, .max = CAUSE_KEYS_MAX, .sub = &change_desc),
+    TLV_FIELD(92, TLV_I64, snap_schedule, started_ms),
 };
 static const struct tlv_field memo_fields[] = {
     TLV_FIELD(1, TLV_TEXT, snap_memo, tenant, .max = TEXT_MAX),

@@ -197,6 +197,13 @@ struct snap_waiting {
     uint8_t fire;
     bool replaces;
 };
+struct snap_change { /* of a key, that waits for its flow */
+    struct slice key;
+    uint8_t how;
+    uint64_t version;
+    uint32_t count;
+    int64_t changed_ms;
+};
 struct snap_schedule {
     struct slice record; /* rec_schedule */
     uint64_t revision;
@@ -204,6 +211,9 @@ struct snap_schedule {
     int64_t after_ms, fired_ms;
     uint64_t flow, fired, missed, skipped;
     struct tlv_list waiting, notes;
+    uint64_t excluded;
+    struct tlv_list changes; /* of snap_change, in order */
+    int64_t started_ms;      /* when a key last started it */
 };
 struct snap_memo {
     struct slice tenant, key;

@@ -56,7 +56,7 @@ static const struct tlv_field job_fields[] = {
 };
 const struct tlv_desc rec_job_desc = TLV_DESC("job", rec_job, job_fields);
 
-static const char *const fire_words[FIRE_COUNT] = {"slot", "waited", "backfill", "asked"};
+static const char *const fire_words[FIRE_COUNT] = {"slot", "waited", "backfill", "asked", "key"};
 static const struct tlv_field submitted_fields[] = {
     HEAD(rec_submitted),
     TLV_FIELD(4, TLV_U64, rec_submitted, flow),
@@ -78,6 +78,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(80, TLV_I64, rec_submitted, timeout_ms),
     TLV_FIELD(81, TLV_I64, rec_submitted, deadline_ms),
     TLV_FIELD(82, TLV_BOOL, rec_submitted, has_stages),
+    CAUSE_FIELDS(rec_submitted),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 
@@ -311,12 +312,14 @@ static const struct tlv_field store_set_fields[] = {
     HEAD(rec_store_set),
     TLV_FIELD(4, TLV_U64, rec_store_set, flow),
     TLV_FIELD(5, TLV_LIST, rec_store_set, entries, .max = STEP_JOBS_MAX, .sub = &store_entry_desc),
+    TLV_FIELD(90, TLV_U64, rec_store_set, by),
 };
 
 static const struct tlv_field store_keys_fields[] = {
     HEAD(rec_store_keys),
     TLV_FIELD(4, TLV_U64, rec_store_keys, flow),
     TLV_FIELD(5, TLV_LIST, rec_store_keys, keys, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
+    TLV_FIELD(90, TLV_U64, rec_store_keys, by),
 };
 
 static const struct tlv_field store_members_fields[] = {
@@ -325,6 +328,7 @@ static const struct tlv_field store_members_fields[] = {
     TLV_FIELD(5, TLV_BYTES, rec_store_members, key, .max = STORE_KEY_BYTES_MAX),
     TLV_FIELD(6, TLV_LIST, rec_store_members, added, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
     TLV_FIELD(7, TLV_LIST, rec_store_members, removed, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
+    TLV_FIELD(90, TLV_U64, rec_store_members, by),
 };
 
 static const struct tlv_field store_expiry_fields[] = {
@@ -369,6 +373,12 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(80, TLV_I64, rec_schedule, timeout_ms),
     TLV_FIELD(81, TLV_I64, rec_schedule, late_after_ms),
     TLV_FIELD(82, TLV_BOOL, rec_schedule, has_stages),
+    TLV_FIELD(90, TLV_TEXT, rec_schedule, calendar, .max = BODY_MAX_BYTES),
+    TLV_FIELD(91, TLV_U8, rec_schedule, when),
+    TLV_FIELD(92, TLV_BYTES, rec_schedule, key, .max = STORE_KEY_BYTES_MAX),
+    TLV_FIELD(93, TLV_BOOL, rec_schedule, key_prefix),
+    TLV_FIELD(94, TLV_BOOL, rec_schedule, own_changes),
+    TLV_FIELD(95, TLV_I64, rec_schedule, min_interval_ms),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 
@@ -384,8 +394,12 @@ static const struct tlv_field schedule_paused_fields[] = {
     TLV_FIELD(6, TLV_I64, rec_schedule_paused, after_ms),
 };
 
+const char *key_how_word(unsigned how) {
+    return how & KEY_DELETED ? "deleted" : how & KEY_CHANGED ? "changed" : how & KEY_SET ? "set" : "";
+}
+
 const char *const slot_end_words[SLOT_END_COUNT] = {"fired", "missed", "overlap", "full", "queued", "replaces",
-                                                    "paused"};
+                                                    "paused", "excluded"};
 static const struct tlv_field schedule_slot_fields[] = {
     HEAD(rec_schedule_slot),
     TLV_FIELD(4, TLV_TEXT, rec_schedule_slot, name, .max = NAME_MAX_BYTES),

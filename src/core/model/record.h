@@ -117,6 +117,7 @@ struct rec_job {
 };
 
 #define SOURCE_PARAMS_MAX 65536u
+#define STORE_KEY_BYTES_MAX 1024u
 
 struct flow_source { /* what a flow was made from, for people and to run it again; nothing is decided by it */
     struct slice hash;   /* of the blob that keeps it; empty = none, or not kept */
@@ -125,6 +126,31 @@ struct flow_source { /* what a flow was made from, for people and to run it agai
     struct slice params; /* as they were given: a JSON object; empty = none */
     uint64_t again_of;   /* the flow whose file this one ran again; 0 = none */
 };
+
+/* What a flow was started by, when a key of the store did it (key_cause.h); for templates and people. */
+struct flow_cause {
+    struct slice key;   /* empty = no key did */
+    struct slice value; /* that it had then, if it was not too long; a number as text */
+    uint8_t how;        /* KEY_ bits of the last change; 0 = no key did */
+    uint64_t version;   /* of the key after the last change; 0 = it was gone */
+    uint32_t count;     /* changes since the first that waited */
+};
+
+/* How a key of the store was changed. */
+#define KEY_SET 1u     /* written, also with the value that it had */
+#define KEY_CHANGED 2u /* it is new, or has another value */
+#define KEY_DELETED 4u /* removed, or its time was over */
+#define KEY_HOW_ALL (KEY_SET | KEY_CHANGED | KEY_DELETED)
+
+#define CAUSE_VALUE_MAX 65536u
+#define CAUSE_FIELD(tag_, tlv_, type_, member_, ...) \
+    { .tag = (tag_), TLV_AT(tlv_, type_, cause.member_), __VA_ARGS__ }
+#define CAUSE_FIELDS(type)                                                                        \
+    CAUSE_FIELD(90, TLV_BYTES, type, key, .name = "trigger_key", .max = STORE_KEY_BYTES_MAX),     \
+        CAUSE_FIELD(91, TLV_BYTES, type, value, .name = "trigger_value", .max = CAUSE_VALUE_MAX), \
+        CAUSE_FIELD(92, TLV_U8, type, how, .name = "trigger_how"),                                \
+        CAUSE_FIELD(93, TLV_U64, type, version, .name = "trigger_version"),                       \
+        CAUSE_FIELD(94, TLV_U32, type, count, .name = "trigger_count")
 
 /* Its fields, the same in the record and in the head of the flow. */
 #define SOURCE_FIELD(tag_, tlv_, type_, member_, ...) \
@@ -157,6 +183,7 @@ struct rec_submitted {
     int64_t timeout_ms;       /* of its main jobs; 0 = none */
     int64_t deadline_ms;      /* from then on it is late; 0 = none */
     bool has_stages;          /* jobs of it wait for the end of the main ones */
+    struct flow_cause cause;
     struct slice raw;
 };
 
@@ -429,7 +456,6 @@ struct rec_tenant {
 
 /* A place in the store: the tenant in the head, and a flow (0 = what the whole tenant shares). */
 enum item_kind { ITEM_TEXT, ITEM_NUMBER, ITEM_SET, ITEM_KIND_COUNT };
-#define STORE_KEY_BYTES_MAX 1024u
 #define STORE_VALUE_BYTES_MAX (1u << 24)
 
 struct rec_store_entry {
@@ -444,6 +470,7 @@ struct rec_store_set {
     struct rec_head head;
     uint64_t flow;
     struct tlv_list entries; /* of rec_store_entry */
+    uint64_t by;             /* flow whose job did it, when a schedule made that flow; else 0 */
 };
 
 struct rec_store_item { /* a key, or a member of a set */
@@ -454,6 +481,7 @@ struct rec_store_keys {
     struct rec_head head;
     uint64_t flow;
     struct tlv_list keys; /* of rec_store_item */
+    uint64_t by;          /* as in rec_store_set */
 };
 
 struct rec_store_members {
@@ -461,6 +489,7 @@ struct rec_store_members {
     uint64_t flow;
     struct slice key;
     struct tlv_list added, removed; /* of rec_store_item; a set without members is no longer there */
+    uint64_t by;                    /* as in rec_store_set */
 };
 
 struct rec_store_expiry {
@@ -515,6 +544,12 @@ struct rec_schedule {
     int64_t timeout_ms;
     int64_t late_after_ms;    /* the deadline, counted from the slot; 0 = none */
     bool has_stages;
+    struct slice calendar;    /* days on which it does not run: as opaque as the expression; empty = none */
+    uint8_t when;             /* KEY_ bits: a key starts its flows in place of the clock; 0 = the clock does */
+    struct slice key;         /* that key, or what all such keys begin with */
+    bool key_prefix;
+    bool own_changes;         /* changes by its own flows start further ones */
+    int64_t min_interval_ms;  /* from one start to the next at least */
     struct slice raw;
 };
 
@@ -539,6 +574,7 @@ enum slot_end {
     SLOT_QUEUED,   /* waits until the earlier flow is over */
     SLOT_REPLACES, /* the same, and the earlier flow was called off for it */
     SLOT_PAUSED,   /* called off by a pause; never recorded by itself */
+    SLOT_EXCLUDED, /* its day is one of those that the calendar of the schedule leaves out */
     SLOT_END_COUNT
 };
 
@@ -546,9 +582,9 @@ struct rec_schedule_slot {
     struct rec_head head;
     struct slice name;
     uint8_t what;     /* enum slot_end */
-    int64_t first_ms; /* MISSED: the first of them that was named */
+    int64_t first_ms; /* MISSED: the first of them that was named; EXCLUDED: of its day */
     int64_t slot_ms;  /* the slot, or the last of them */
-    uint64_t count;   /* how many slots; 1 but for MISSED */
+    uint64_t count;   /* how many slots; 1 but for MISSED and EXCLUDED */
 };
 
 struct rec_slot {
@@ -581,7 +617,14 @@ struct rec_memo_dropped { /* its time is over, or it made room; one that a verdi
     struct slice key;
 };
 
-enum fire { FIRE_SLOT, FIRE_WAITED, FIRE_BACKFILL, FIRE_ASKED /* a person did: beside the slots */, FIRE_COUNT };
+enum fire {
+    FIRE_SLOT,
+    FIRE_WAITED,
+    FIRE_BACKFILL,
+    FIRE_ASKED, /* a person did: beside the slots */
+    FIRE_KEY,   /* a key of the store was changed */
+    FIRE_COUNT
+};
 
 /* What a service is meant to do. A deployment makes it running. */
 enum service_desired { SERVICE_RUNNING, SERVICE_STOPPED, SERVICE_REMOVED, SERVICE_DESIRED_COUNT };
@@ -641,6 +684,7 @@ struct record {
 
 const struct tlv_desc *record_desc(enum record_kind kind); /* NULL for a number that is not in the table */
 const char *record_word(enum record_kind kind);
+const char *key_how_word(unsigned how); /* deleted, changed or set: the strongest of its KEY_ bits; 0: none */
 extern const char *const slot_end_words[];
 extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in memory */
 extern const struct tlv_desc rec_artifacts_desc; /* also how the state and snapshots keep them */

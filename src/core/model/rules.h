@@ -38,4 +38,7 @@
 /* Numbers of replicas are 1 to this. */
 #define REPLICAS_MAX 256u
 
+/* How many keys of one schedule may wait. Changes of further ones are counted with the newest that does. */
+#define CAUSE_KEYS_MAX 1024u
+
 #endif

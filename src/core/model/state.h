@@ -428,7 +428,7 @@ struct slot_waiting {
 struct schedule {
     struct bytes *key;    /* index key: u32 tenant, then the name; NULL in a free slot */
     struct bytes *record; /* rec_schedule as recorded */
-    struct slice expression, principal; /* index: point into record */
+    struct slice expression, principal, calendar; /* index: point into record */
     uint64_t revision;    /* LSN of the record that last changed which slots are to come */
     uint32_t tenant;
     uint8_t catch_up, overlap;
@@ -438,12 +438,14 @@ struct schedule {
     int64_t fired_ms;     /* the last slot that fired; 0 = none */
     uint64_t flow;        /* the flow made last; it may be over or gone */
     uint64_t fired, missed, skipped;
+    uint64_t excluded;    /* slots on days that its calendar leaves out */
     uint32_t job_count, profile_count, question_count; /* index: of its flows */
     uint64_t job_bytes;     /* index: of its jobs, as kept */
     uint64_t reserve_bytes; /* index: what one of its flows takes of the journal */
     struct vec waiting;   /* of slot_waiting, next first */
     struct vec notes;     /* of slot_note, oldest first, at most SCHEDULE_NOTES */
     uint32_t timer;       /* index */
+    uint32_t cause;       /* of causes; 0 = the clock */
 };
 
 struct memo_list { /* of memo_job */
@@ -472,6 +474,34 @@ struct memo_job {
     struct job_ref from;  /* whose result it was given; flow 0 = it has its own, or none yet */
 };
 
+/* What starts the flows of a schedule in place of the clock; see key_cause.h. */
+struct key_cause {
+    struct bytes *text;  /* index key: u32 tenant, u8 prefix or not, then the key; NULL in a free slot */
+    uint32_t schedule;
+    uint32_t next;       /* index: causes with the same text */
+    uint32_t first, last; /* key_change that wait, in order */
+    uint32_t count;      /* index: of them */
+    uint8_t when;        /* index, as in record: KEY_ bits, none of them 0 */
+    bool own;            /* index, as in record */
+    int64_t start_ms, min_interval_ms; /* index, as in record */
+    int64_t started_ms;  /* when it last made a flow; 0 = never */
+};
+
+struct key_change {
+    struct bytes *text; /* index key: u32 cause, then the key; NULL in a free slot */
+    uint32_t next, prev;
+    uint32_t count;     /* changes since it began to wait */
+    uint8_t how;        /* KEY_ bits that count, of the last of them */
+    uint64_t version;   /* of the key after it; 0 = it was gone */
+    int64_t changed_ms; /* when that was */
+};
+
+struct causes {
+    struct pool all, changes;
+    struct index by_text, change_by_text;
+    struct u32vec prefix_lengths; /* index: how many causes are a prefix of that length */
+};
+
 enum timer_kind { TIMER_JOB, TIMER_QUESTION, TIMER_KEY, TIMER_QUOTA, TIMER_ITEM, TIMER_SCHEDULE, TIMER_MEMO,
                   TIMER_FLOW };
 
@@ -495,6 +525,7 @@ struct state {
     struct pool services, besides;
     struct pool expansions, fans, finales;
     struct pool schedules;
+    struct causes causes;
     struct pool memos, memo_jobs;
     struct pool notes;
 
@@ -545,6 +576,7 @@ struct flow_head {
     int64_t slot_ms;
     struct slice zone; /* of the slot; empty = UTC */
     struct flow_source source;
+    struct flow_cause cause;
 };
 extern const struct tlv_desc flow_head_desc;
 
@@ -552,6 +584,8 @@ void state_init(struct state *s, uint32_t shard);
 void state_fini(struct state *s);
 size_t state_bytes(const struct state *s);
 
+static inline struct key_cause *cause_at(const struct causes *c, uint32_t i) { return pool_at(&c->all, i); }
+static inline struct key_change *change_at(const struct causes *c, uint32_t i) { return pool_at(&c->changes, i); }
 static inline struct flow *flow_at(const struct state *s, uint32_t i) { return pool_at(&s->flows, i); }
 static inline struct job *job_at(const struct state *s, uint32_t i) { return pool_at(&s->jobs, i); }
 static inline struct extra *extra_at(const struct state *s, uint32_t i) { return pool_at(&s->extras, i); }

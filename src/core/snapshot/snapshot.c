@@ -385,7 +385,7 @@ static void put_question(struct snapshot_writer *w, const struct question *q) {
 static void put_schedules(struct snapshot_writer *w) {
     for (uint32_t i = 1; i <= w->state->schedules.high; i++) {
         if (schedule_at(w->state, i)->key == NULL) continue;
-        struct snap_schedule o = schedule_object(schedule_at(w->state, i), &w->arena);
+        struct snap_schedule o = schedule_object(w->state, schedule_at(w->state, i), &w->arena);
         put(w, OBJ_SCHEDULE, &o);
     }
 }

@@ -79,6 +79,7 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret) {
                               .schedule = head.schedule,
                               .slot = {head.slot_ms},
                               .zone = head.zone,
+                              .cause = head.cause,
                               .source = head.source};
     fill_finale(s, f, ret);
     return true;

@@ -31,6 +31,7 @@ struct flow_view {
     uint32_t upstream_failed; /* of the failed ones: failed only because of another */
     wall_time created, finished;
     struct slice schedule; /* that made it; empty = a submit did */
+    struct flow_cause cause; /* the key of the store that started it */
     wall_time slot;
     struct slice zone; /* of the slot; empty = UTC */
     struct flow_source source;
@@ -173,6 +174,7 @@ uint64_t view_limit_next(const struct state *s, uint64_t at, struct limit_row *r
 
 struct schedule_view {
     struct slice tenant, name, expression, principal;
+    struct slice calendar; /* days on which it does not run; empty = none */
     uint64_t revision;
     enum catch_up catch_up;
     enum overlap overlap;
@@ -183,7 +185,11 @@ struct schedule_view {
     flow_id flow;         /* made for it */
     bool running;         /* that flow is not over */
     uint32_t waiting;     /* slots that wait for an earlier flow */
-    uint64_t fired, missed, skipped;
+    uint64_t fired, missed, skipped, excluded;
+    unsigned when;       /* KEY_ bits: this key starts it; 0 = the clock does */
+    struct slice key;
+    bool key_prefix;
+    uint32_t keys_waiting; /* of `waiting` */
     const struct slot_note *notes; /* what became of the last slots, oldest first; state.h */
     uint32_t note_count;
 };
@@ -199,8 +205,10 @@ uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *ar
 /* Why a schedule does not fire now, the first of this list that holds. */
 #define SCHEDULE_BLOCK_TABLE(X)                                                                \
     X(SCHEDULE_BLOCK_PAUSED, "paused", "it is paused")                                         \
-    X(SCHEDULE_BLOCK_OVERLAP, "overlap", "a slot waits for the end of an earlier flow")        \
-    X(SCHEDULE_BLOCK_ROOM, "room", "a slot waits because a limit leaves no room for its flow") \
+    X(SCHEDULE_BLOCK_OVERLAP, "overlap", "a slot or a change waits for the end of an earlier flow") \
+    X(SCHEDULE_BLOCK_ROOM, "room", "a slot or a change waits because a limit leaves no room for its flow") \
+    X(SCHEDULE_BLOCK_INTERVAL, "interval", "a change of its key waits for the interval between two starts") \
+    X(SCHEDULE_BLOCK_KEY, "key", "its key has not changed")                                    \
     X(SCHEDULE_BLOCK_SLOTS, "slots", "its next slots have not been worked out yet")            \
     X(SCHEDULE_BLOCK_OVER, "over", "no slot follows")                                          \
     X(SCHEDULE_BLOCK_TIME, "time", "its next slot has not come")
@@ -216,7 +224,7 @@ const char *schedule_block_text(enum schedule_block b);
 
 struct why_schedule {
     enum schedule_block block;
-    wall_time next;    /* time: when it fires; TIME_NEVER */
+    wall_time next;    /* time, interval: when it fires; TIME_NEVER */
     flow_id flow;      /* overlap */
     const char *limit; /* room: the limit's name; `queued` and `bytes` are the tenant's own */
 };

@@ -1,10 +1,20 @@
 /* view_schedule.c: the part of view.h about schedules: what they are, when they fire next, and why one does not. */
 #include "heap.h"
+#include "key_cause.h"
 #include "panic.h"
 #include "registry.h"
 #include "schedule.h"
 #include "schedule_next.h"
 #include "view.h"
+
+static void fill_cause(const struct state *s, const struct schedule *sc, struct schedule_view *ret) {
+    const struct key_cause *c = cause_at(&s->causes, sc->cause);
+    struct slice text = bytes_slice(c->text);
+    ret->when = c->when;
+    ret->key_prefix = text.ptr[CAUSE_PREFIX_AT] != 0;
+    ret->key = slice_of(text.ptr + CAUSE_KEY_AT, text.len - CAUSE_KEY_AT);
+    ret->keys_waiting = c->count;
+}
 
 static void fill(const struct state *s, uint32_t index, struct schedule_view *ret) {
     const struct schedule *sc = schedule_at(s, index);
@@ -13,6 +23,7 @@ static void fill(const struct state *s, uint32_t index, struct schedule_view *re
                                   .name = schedule_name(sc),
                                   .expression = sc->expression,
                                   .principal = sc->principal,
+                                  .calendar = sc->calendar,
                                   .revision = sc->revision,
                                   .catch_up = sc->catch_up,
                                   .overlap = sc->overlap,
@@ -22,12 +33,14 @@ static void fill(const struct state *s, uint32_t index, struct schedule_view *re
                                   .fired_slot = {sc->fired_ms},
                                   .flow = {sc->flow},
                                   .running = schedule_is_running(s, sc),
-                                  .waiting = sc->waiting.count,
+                                  .waiting = sc->waiting.count + cause_waiting(s, sc),
                                   .fired = sc->fired,
                                   .missed = sc->missed,
                                   .skipped = sc->skipped,
+                                  .excluded = sc->excluded,
                                   .notes = (const struct slot_note *)(const void *)sc->notes.at,
                                   .note_count = sc->notes.count};
+    if (sc->cause) fill_cause(s, sc, ret);
 }
 
 bool view_schedule(const struct state *s, struct slice tenant, struct slice name, struct schedule_view *ret) {
@@ -101,24 +114,36 @@ bool view_why_schedule(const struct state *s, const struct live *l, const struct
     const struct schedule *sc = schedule_at(s, index);
     int64_t next = schedule_next(s, l, index);
     int64_t now = l ? l->now.ms : s->now.ms;
-    bool due = sc->waiting.count > 0 || (next != SLOTS_UNKNOWN && next <= now);
+    const struct key_cause *cause = sc->cause ? cause_at(&s->causes, sc->cause) : NULL;
+    int64_t soonest = cause && cause->started_ms ? cause->started_ms + cause->min_interval_ms : 0;
+    bool has_change = cause && cause->count > 0;
+    bool due = sc->waiting.count > 0 || (has_change && soonest <= now) || (next != SLOTS_UNKNOWN && next <= now);
     const char *limit = schedule_refusal(s, limits, sc);
     *ret = (struct why_schedule){.next = {TIME_NEVER}};
     if (sc->paused) {
         ret->block = SCHEDULE_BLOCK_PAUSED;
-    } else if (sc->waiting.count && schedule_is_running(s, sc)) {
+    } else if ((sc->waiting.count || has_change) && schedule_is_running(s, sc)) {
         ret->block = SCHEDULE_BLOCK_OVERLAP;
         ret->flow.v = sc->flow;
     } else if (due && limit) {
         ret->block = SCHEDULE_BLOCK_ROOM;
         ret->limit = limit;
+    } else if (has_change && soonest > now) {
+        ret->block = SCHEDULE_BLOCK_INTERVAL;
+        ret->next.ms = soonest;
+    } else if (cause && !has_change && sc->waiting.count == 0 && (sc->end_ms == 0 || now <= sc->end_ms)) {
+        ret->block = SCHEDULE_BLOCK_KEY;
+    } else if (has_change) {
+        ret->block = SCHEDULE_BLOCK_TIME;
+        ret->next.ms = now;
     } else if (next == SLOTS_UNKNOWN) {
         ret->block = SCHEDULE_BLOCK_SLOTS;
     } else if (next == TIME_NEVER && sc->waiting.count == 0) {
         ret->block = SCHEDULE_BLOCK_OVER;
     } else {
         ret->block = SCHEDULE_BLOCK_TIME;
-        ret->next.ms = sc->waiting.count ? now : next;
+        int64_t firing = schedule_next_firing(s, l, index);
+        ret->next.ms = sc->waiting.count ? now : firing == SLOTS_UNKNOWN ? next : firing;
     }
     return true;
 }

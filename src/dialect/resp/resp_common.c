@@ -107,6 +107,7 @@ enum err resp_try(struct resp_ask *x, const struct cmd_store *change, struct rep
     cmd.tenant = x->place.tenant;
     cmd.principal = slice_str(x->n->who.name);
     cmd.as.store = *change;
+    cmd.as.store.by = x->n->job.job.flow;
     server_ask(x->s, x->n->conn, &cmd, ret);
     return ret->err;
 }

@@ -57,6 +57,11 @@ static const struct tlv_field schedule_set_fields[] = {
     TLV_FIELD(6, TLV_I64, wire_schedule_set, start_ms),
     TLV_FIELD(7, TLV_I64, wire_schedule_set, end_ms),
     TLV_FIELD(8, TLV_MSG, wire_schedule_set, flow, .sub = &wire_flow_desc),
+    TLV_FIELD(90, TLV_TEXT, wire_schedule_set, calendar, .max = WIRE_CALENDAR_MAX),
+    TLV_FIELD(91, TLV_TEXT, wire_schedule_set, key, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(92, TLV_TEXT, wire_schedule_set, when, .max = WIRE_NAME_MAX),
+    TLV_FIELD(93, TLV_I64, wire_schedule_set, min_interval_ms),
+    TLV_FIELD(94, TLV_BOOL, wire_schedule_set, own_changes),
 };
 const struct tlv_desc wire_schedule_set_desc = TLV_DESC("schedule_set", wire_schedule_set, schedule_set_fields);
 
@@ -73,6 +78,7 @@ const struct tlv_desc wire_schedule_change_desc = TLV_DESC("schedule_change", wi
 static const struct tlv_field schedule_run_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_schedule_run, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_TEXT, wire_schedule_run, slot, .max = WIRE_NAME_MAX),
+    TLV_FIELD(90, TLV_TEXT, wire_schedule_run, key, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_schedule_run_desc = TLV_DESC("schedule_run", wire_schedule_run, schedule_run_fields);
 
@@ -100,6 +106,7 @@ static const struct tlv_field slot_fields[] = {
     TLV_FIELD(4, TLV_U64, wire_slot, count),
     TLV_FIELD(5, TLV_TEXT, wire_slot, flow, .max = WIRE_TARGET_MAX),
     TLV_FIELD(6, TLV_TEXT, wire_slot, state, .max = WIRE_NAME_MAX),
+    TLV_FIELD(90, TLV_TEXT, wire_slot, text, .max = WIRE_CALENDAR_MAX),
 };
 const struct tlv_desc wire_slot_desc = TLV_DESC("slot", wire_slot, slot_fields);
 
@@ -125,6 +132,8 @@ static const struct tlv_field schedule_view_fields[] = {
     TLV_FIELD(19, TLV_TEXT, wire_schedule_view, next, .max = WIRE_NAME_MAX),
     TLV_FIELD(20, TLV_LIST, wire_schedule_view, slots, .max = 64, .sub = &wire_slot_desc),
     TLV_FIELD(21, TLV_LIST, wire_schedule_view, between, .max = WIRE_COUNT_MAX, .sub = &wire_moment_desc),
+    TLV_FIELD(90, TLV_TEXT, wire_schedule_view, calendar, .max = WIRE_CALENDAR_MAX),
+    TLV_FIELD(91, TLV_U64, wire_schedule_view, excluded),
 };
 const struct tlv_desc wire_schedule_view_desc = TLV_DESC("schedule_view", wire_schedule_view, schedule_view_fields);
 

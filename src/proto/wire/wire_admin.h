@@ -39,6 +39,7 @@ struct wire_login_link {
 /* ---- schedules ---- */
 
 #define WIRE_AHEAD_MAX 100u /* slots told ahead */
+#define WIRE_CALENDAR_MAX 1048576u
 
 enum wire_catch_up { WIRE_CATCH_UP_ALL, WIRE_CATCH_UP_LAST, WIRE_CATCH_UP_NONE, WIRE_CATCH_UP_COUNT };
 enum wire_overlap { WIRE_OVERLAP_SKIP, WIRE_OVERLAP_QUEUE, WIRE_OVERLAP_REPLACE, WIRE_OVERLAP_COUNT };
@@ -50,6 +51,11 @@ struct wire_schedule_set {
     bool paused;
     int64_t start_ms, end_ms; /* wall; 0 = none */
     struct wire_flow flow;
+    struct slice calendar; /* days on which it does not run: `weekdays mon-fri; not 2026-12-25; excluded skip` */
+    struct slice key;      /* in place of `expression`: a key of the store; with a `*` at its end, all that begin so */
+    struct slice when;     /* set, changed, deleted: a list with commas; empty = changed */
+    int64_t min_interval_ms;
+    bool own_changes;      /* changes by its own flows count as well */
 };
 
 enum wire_schedule_op {
@@ -70,6 +76,7 @@ struct wire_schedule_change {
 struct wire_schedule_run {
     struct slice name;
     struct slice slot; /* as `since`; empty = now */
+    struct slice key;  /* of a schedule that a key starts: as if this one had changed */
 };
 
 struct wire_schedule_ls {
@@ -87,11 +94,12 @@ struct wire_moment {
 };
 
 struct wire_slot { /* what became of one, or of several that were missed together */
-    struct slice what; /* fired, missed, overlap, full, queued, replaces, paused */
+    struct slice what; /* fired, missed, overlap, full, queued, replaces, paused, excluded */
     int64_t slot_ms;
     struct slice slot; /* as text */
     uint64_t count;
     struct slice flow, state; /* fired */
+    struct slice text;        /* excluded: which day it was; fired: the key that started the flow */
 };
 
 struct wire_schedule_view {
@@ -110,6 +118,8 @@ struct wire_schedule_view {
     struct slice next;       /* next_ms as text */
     struct tlv_list slots;   /* of wire_slot: the last ones, the newest first; with details */
     struct tlv_list between; /* of wire_moment: with since and until */
+    struct slice calendar;   /* as it was set */
+    uint64_t excluded;       /* slots on days that the calendar leaves out */
 };
 
 struct wire_schedule_list {

@@ -40,6 +40,7 @@ static const struct tlv_field flow_view_fields[] = {
     TLV_FIELD(83, TLV_BOOL, wire_flow_view, late),
     TLV_FIELD(84, TLV_I64, wire_flow_view, timeout_at_ms),
     TLV_FIELD(85, TLV_I64, wire_flow_view, deadline_ms),
+    TLV_FIELD(90, TLV_TEXT, wire_flow_view, trigger, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_flow_view_desc = TLV_DESC("flow_view", wire_flow_view, flow_view_fields);
 

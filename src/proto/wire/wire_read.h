@@ -21,6 +21,7 @@ struct wire_flow_view {
     bool archived;          /* it has left memory and comes from the history */
     struct slice schedule;  /* that made it; empty = a submit did */
     int64_t slot_ms;        /* for this slot of it */
+    struct slice trigger;   /* the key of the store that started it; empty = none did */
     struct slice slot;      /* the same, as its zone writes it: 2026-03-29T02:30:00+01:00 */
     uint32_t compensations_not_run; /* of a flow that is over: jobs that succeeded and were not undone … */
     struct slice not_run_because;   /* … and why; empty while the count is 0 */

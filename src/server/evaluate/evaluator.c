@@ -224,8 +224,10 @@ enum err evaluator_check(struct server *s, const struct job_spec *job, const str
     if (!(o->gates & asked)) return ERR_OK;
     enum err e = runtext_check(run, s->limits, why);
     if (e == ERR_OK && !has_slot) e = runtext_roots(run, &roots, why);
-    if (e == ERR_OK && ((roots & ROOT_BIT(ROOT_SCHEDULE)) != 0 || (!has_slot && run->late.len > 0)))
-        e = why_set(why, ERR_INVALID, "it uses `schedule`, and no schedule makes this flow");
+    bool is_used = (roots & (ROOT_BIT(ROOT_SCHEDULE) | ROOT_BIT(ROOT_TRIGGER))) != 0;
+    if (e == ERR_OK && (is_used || (!has_slot && run->late.len > 0)))
+        e = why_set(why, ERR_INVALID, "it uses `%s`, and no schedule makes this flow",
+                    (roots & ROOT_BIT(ROOT_TRIGGER)) != 0 ? "trigger" : "schedule");
     /* one that follows the main jobs may use what any of them left */
     return e == ERR_OK && o->stage == FLOW_STAGE_MAIN ? runtext_jobs(run, check_parent, &copy, why) : e;
 }

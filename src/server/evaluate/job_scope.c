@@ -6,8 +6,10 @@
 #include "json.h"
 #include "moment.h"
 #include "names.h"
+#include "record.h"
 #include "runtext.h"
 #include "server_view.h"
+#include "utf8.h"
 #include "view_history.h"
 
 #define OUTPUTS_BYTES_MAX (512u << 20)
@@ -255,18 +257,43 @@ static struct slice slot_json(const struct zone *z, const struct flow_view *flow
     return copy;
 }
 
+/* Which key started it. Of a flow that the clock or a person started everything in it is empty. */
+static struct slice trigger_json(const struct flow_view *flow, struct arena *arena) {
+    const struct flow_cause *c = &flow->cause;
+    struct json j;
+    struct buf out;
+    buf_init(&out, 16 * (c->key.len + c->value.len) + 1024);
+    json_init(&j, &out);
+    json_object(&j);
+    json_key(&j, "key");
+    json_text(&j, utf8_is_valid(c->key) ? c->key : (struct slice){0});
+    json_key(&j, "value");
+    json_text(&j, utf8_is_valid(c->value) ? c->value : (struct slice){0});
+    json_key(&j, "change");
+    json_str(&j, key_how_word(c->how));
+    json_key(&j, "version");
+    json_u64(&j, c->version);
+    json_key(&j, "count");
+    json_u64(&j, c->count);
+    json_object_end(&j);
+    struct slice copy = arena_slice(arena, buf_slice(&out));
+    buf_fini(&out);
+    return copy;
+}
+
 enum err job_scope_slot(struct server *s, flow_id flow, const struct wire_run *run, struct arena *arena,
                         struct scope *ret, struct why *why) {
     struct flow_view view;
     unsigned roots = 0;
     ret->params = run->params;
     enum err e = runtext_roots(run, &roots, why);
-    bool is_named = run->late.len > 0 || (roots & ROOT_BIT(ROOT_SCHEDULE)) != 0;
+    bool is_named = run->late.len > 0 || (roots & (ROOT_BIT(ROOT_SCHEDULE) | ROOT_BIT(ROOT_TRIGGER))) != 0;
     if (e != ERR_OK || !is_named || !view_flow(server_state(s), flow, &view) || view.schedule.len == 0) return e;
     e = zone_book_find(&s->zones, view.zone, &ret->zone, why);
     if (e != ERR_OK) return e;
     ret->schedule = slot_json(ret->zone, &view, arena);
-    struct scope slot = {.schedule = ret->schedule, .zone = ret->zone};
+    ret->trigger = trigger_json(&view, arena);
+    struct scope slot = {.schedule = ret->schedule, .trigger = ret->trigger, .zone = ret->zone};
     struct template_fill how = {.scope = &slot, .limits = s->limits, .stage = STAGE_READY, .is_last = true};
     if (run->late.len == 0) return ERR_OK;
     return template_params(run->params, run->late, &how, arena, &ret->params, why);

@@ -72,11 +72,12 @@ static enum err read_spec(struct server *s, const struct request *r, const struc
                           struct wire_flow *ret, struct why *why) {
     struct flow_reading reading = {s->world.hasher, r->arena, from->source.files};
     struct slice name = from->source_name.len > 0 ? from->source_name : SLICE("flow");
-    struct spec_input in = {.source = {.name = text_of(r->arena, name), .text = from->spec},
-                            .world = {&reading, file, hash, engine_now(server_shard(s)->engine).ms},
-                            .jobs_max = (uint32_t)s->limits->submit_jobs_max,
-                            .grows = grows,
-                            .has_slot = r->op == WIRE_SCHEDULE_SET};
+    struct spec_input in = {
+        .source = {.name = text_of(r->arena, name), .text = from->spec},
+        .world = {.ctx = &reading, .file = file, .hash = hash, .now_ms = engine_now(server_shard(s)->engine).ms},
+        .jobs_max = (uint32_t)s->limits->submit_jobs_max,
+        .grows = grows,
+        .has_slot = r->op == WIRE_SCHEDULE_SET};
     enum err e = json_tree_read(from->spec, s->limits, r->arena, &in.source.root, why);
     if (e != ERR_OK) return why_wrap(why, e, "%s", in.source.name);
     e = given_read(s, r, from->params, &in, why);

@@ -56,7 +56,8 @@ HANDLER(req_kv_change) {
                                       .members = members,
                                       .member_count = m->members.count,
                                       .expires_ms = m->expires_ms,
-                                      .keep_expiry = m->keep_expiry};
+                                      .keep_expiry = m->keep_expiry,
+                                      .by = r->session->job.job.flow};
     enum err e = space_of(s, r, m->flow, &cmd.as.store.flow, &why);
     send_store(s, r, &cmd, e, &why);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "civil.h"
 #include "moment.h"
 #include "record.h"
 #include "requests.h"
@@ -11,8 +12,10 @@
 #include "server_view.h"
 #include "session.h"
 #include "slot_note.h"
+#include "utf8.h"
 
 #define PAGE_MAX 1000u
+#define KEY_SHOWN_MAX 120u
 
 static struct slice tenant_of(const struct request *r) {
     return r->session->who.tenant[0] != 0 ? slice_str(r->session->who.tenant) : SLICE("default");
@@ -28,19 +31,79 @@ static void send_one(struct server *s, struct request *r, struct command *cmd, e
         call_refuse(s, r, c, 0, e, why->text);
 }
 
+/* ---- what a key starts ---- */
+
+static enum err when_read(struct slice text, unsigned *ret, struct why *why) {
+    static const unsigned bits[] = {KEY_SET, KEY_CHANGED, KEY_DELETED};
+    *ret = text.len == 0 ? KEY_CHANGED : 0;
+    for (size_t from = 0, i = 0; i <= text.len && text.len > 0; i++) {
+        if (i < text.len && text.ptr[i] != ',') continue;
+        while (from < i && text.ptr[from] == ' ') from++;
+        struct slice word = slice_of(text.ptr + from, i - from);
+        unsigned found = 0;
+        for (size_t k = 0; k < sizeof bits / sizeof *bits; k++)
+            if (slice_eq(word, slice_str(key_how_word(bits[k])))) found = bits[k];
+        if (found == 0)
+            return why_set(why, ERR_INVALID, "when: expected set, changed or deleted, found `%.*s`", SLICE_FMT(word));
+        *ret |= found;
+        from = i + 1;
+    }
+    return ERR_OK;
+}
+
+/* How it is shown, where other schedules have their expression. */
+static struct slice key_expression(const struct request *r, const struct cmd_schedule *c, struct slice pattern) {
+    struct slice shown = utf8_cut(pattern, KEY_SHOWN_MAX);
+    struct buf text;
+    buf_init(&text, 256);
+    buf_printf(&text, "key %.*s%s; when", SLICE_FMT(shown), shown.len < pattern.len ? "..." : "");
+    for (unsigned bit = KEY_SET, count = 0; bit <= KEY_DELETED; bit <<= 1)
+        if (c->when & bit) buf_printf(&text, "%s %s", count++ ? "," : "", key_how_word(bit));
+    if (c->min_interval_ms > 0) buf_printf(&text, "; interval %lld ms", (long long)c->min_interval_ms);
+    if (c->own_changes) buf_printf(&text, "; own changes");
+    struct slice ret = arena_slice(r->arena, buf_slice(&text));
+    buf_fini(&text);
+    return ret;
+}
+
+static enum err key_read(const struct request *r, struct cmd_schedule *ret, struct why *why) {
+    const struct wire_schedule_set *m = r->message;
+    if (m->expression.len > 0 || m->calendar.len > 0)
+        return why_set(why, ERR_INVALID, "a key starts the schedule, or the clock does: it has no %s then",
+                       m->expression.len > 0 ? "expression" : "calendar");
+    enum err e = when_read(m->when, &ret->when, why);
+    ret->key = m->key;
+    ret->key_prefix = m->key.ptr[m->key.len - 1] == '*';
+    if (ret->key_prefix) ret->key.len--;
+    ret->min_interval_ms = m->min_interval_ms;
+    ret->own_changes = m->own_changes;
+    if (e == ERR_OK) ret->expression = key_expression(r, ret, m->key);
+    return e;
+}
+
+static enum err plan_fits(struct server *s, const struct wire_schedule_set *m, const struct recur_plan *plan,
+                          struct why *why) {
+    int64_t now_ms = engine_now(server_shard(s)->engine).ms, first;
+    if (plan->days.count > s->limits->schedule_days_max)
+        return why_set(why, ERR_LIMIT, "the calendar names %u days, more than %lld (schedule_days_max)",
+                       plan->days.count, (long long)s->limits->schedule_days_max);
+    if (!recur_next(&plan->recur, plan->zone, now_ms, &first))
+        return why_set(why, ERR_INVALID, "`%.*s` has no slot left", SLICE_FMT(m->expression));
+    if (!recur_plan_next_slot(plan, now_ms, &first))
+        return why_set(why, ERR_INVALID, "the calendar leaves out every slot of `%.*s`", SLICE_FMT(m->expression));
+    return ERR_OK;
+}
+
 HANDLER(req_schedule_set) {
     const struct wire_schedule_set *m = r->message;
     struct command flow = {0}, cmd = {.kind = CMD_SCHEDULE};
-    struct recur recur = {0};
-    const struct zone *zone;
+    struct recur_plan plan = {0};
     struct why why = {{0}};
-    int64_t first;
     enum err e = ERR_OK;
     if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
         e = why_set(&why, ERR_FORBIDDEN, "a job's token cannot set schedules: use the token of a submitter");
-    if (e == ERR_OK) e = schedule_slots_read(s, m->expression, &recur, &zone, &why);
-    if (e == ERR_OK && !recur_next(&recur, zone, engine_now(server_shard(s)->engine).ms, &first))
-        e = why_set(&why, ERR_INVALID, "`%.*s` has no slot left", SLICE_FMT(m->expression));
+    if (e == ERR_OK && m->key.len == 0) e = schedule_slots_read(s, m->expression, m->calendar, r->arena, &plan, &why);
+    if (e == ERR_OK && m->key.len == 0) e = plan_fits(s, m, &plan, &why);
     if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
     if (e == ERR_OK && flow.as.submit.key.len > 0)
         e = why_set(&why, ERR_INVALID, "a scheduled flow cannot have an idempotency key");
@@ -50,7 +113,7 @@ HANDLER(req_schedule_set) {
     const struct cmd_submit *made = &flow.as.submit;
     cmd.as.schedule = (struct cmd_schedule){.name = m->name,
                                             .expression = m->expression,
-                                            .zone = recur.zone,
+                                            .zone = plan.recur.zone,
                                             .catch_up = (enum catch_up)m->catch_up,
                                             .overlap = (enum overlap)m->overlap,
                                             .paused = m->paused,
@@ -62,29 +125,33 @@ HANDLER(req_schedule_set) {
                                             .late_after_ms = made->late_after_ms,
                                             .labels = made->labels,
                                             .label_count = made->label_count,
-                                            .jobs = made->jobs};
+                                            .jobs = made->jobs,
+                                            .calendar = m->calendar};
+    if (e == ERR_OK && m->key.len > 0) e = key_read(r, &cmd.as.schedule, &why);
     send_one(s, r, &cmd, e, &why);
 }
 
-/* A schedule of the caller's, when it recurs and where. */
-struct calendar {
+/* A schedule of the caller's, and when it recurs. */
+struct timetable {
     struct schedule_view view;
-    struct recur recur;
-    const struct zone *zone; /* good until another is asked for */
+    struct recur_plan plan; /* its zone is good until another is asked for */
 };
 
-static enum err calendar_find(struct server *s, const struct request *r, struct slice name, struct calendar *ret,
-                              struct why *why) {
+static enum err timetable_find(struct server *s, const struct request *r, struct slice name, struct timetable *ret,
+                               struct why *why) {
+    *ret = (struct timetable){0};
     if (!view_schedule(server_state(s), tenant_of(r), name, &ret->view))
         return why_set(why, ERR_NOT_FOUND, "there is no schedule %.*s", SLICE_FMT(name));
-    return schedule_slots_read(s, ret->view.expression, &ret->recur, &ret->zone, why);
+    ret->plan.zone = zone_utc;
+    if (ret->view.when != 0) return ERR_OK; /* a key starts it: it has no slots */
+    return schedule_slots_read(s, ret->view.expression, ret->view.calendar, r->arena, &ret->plan, why);
 }
 
 /* A time that a person has written, in the zone of the schedule. */
-static enum err time_read(const struct calendar *c, const char *what, struct slice text, int64_t *ret_ms,
+static enum err time_read(const struct timetable *c, const char *what, struct slice text, int64_t *ret_ms,
                           struct why *why) {
     int64_t utc;
-    if (!moment_read(text, c->zone, &utc))
+    if (!moment_read(text, c->plan.zone, &utc))
         return why_set(why, ERR_INVALID,
                        "%s: expected a date or time like 2026-11-01 or 2026-11-01T02:30 (in the zone of the schedule), "
                        "found `%.*s`",
@@ -98,17 +165,18 @@ struct slot_range { /* as a message has it: texts, or else milliseconds */
     int64_t since_ms, until_ms;
 };
 
-/* Slots from `since` on and before `until`, as the expression of today has them. */
-static enum err slots_between(struct server *s, const struct request *r, const struct calendar *c, struct slot_range of,
-                              const int64_t **ret, uint32_t *ret_count, struct why *why) {
+/* Slots from `since` on and before `until`, as the expression and the calendar of today have them. */
+static enum err slots_between(struct server *s, const struct request *r, const struct timetable *c,
+                              struct slot_range of, const int64_t **ret, uint32_t *ret_count, struct why *why) {
     uint32_t most = (uint32_t)s->limits->schedule_waiting_max, count = 0;
+    if (c->view.when != 0) return why_set(why, ERR_INVALID, "a key starts this schedule: it has no slots");
     enum err e = of.since.len > 0 ? time_read(c, "since", of.since, &of.since_ms, why) : ERR_OK;
     if (e == ERR_OK && of.until.len > 0) e = time_read(c, "until", of.until, &of.until_ms, why);
     if (e != ERR_OK) return e;
     if (of.since_ms <= 0 || of.until_ms <= of.since_ms)
         return why_set(why, ERR_INVALID, "a backfill needs `since` and a later `until`");
     int64_t *slots = ARENA_ARRAY(r->arena, int64_t, most);
-    for (int64_t at = of.since_ms - 1; recur_next(&c->recur, c->zone, at, &at) && at < of.until_ms;) {
+    for (int64_t at = of.since_ms - 1; recur_plan_next_slot(&c->plan, at, &at) && at < of.until_ms;) {
         if (count == most)
             return why_set(why, ERR_LIMIT, "the range contains more than %u slots (schedule_waiting_max)", most);
         slots[count++] = at;
@@ -121,8 +189,8 @@ static enum err slots_between(struct server *s, const struct request *r, const s
 static enum err past_slots(struct server *s, struct request *r, const struct wire_schedule_change *m,
                            struct cmd_schedule_name *ret, struct why *why) {
     struct slot_range range = {m->since, m->until, m->since_ms, m->until_ms};
-    struct calendar c;
-    enum err e = calendar_find(s, r, m->name, &c, why);
+    struct timetable c;
+    enum err e = timetable_find(s, r, m->name, &c, why);
     return e == ERR_OK ? slots_between(s, r, &c, range, &ret->slots, &ret->slot_count, why) : e;
 }
 
@@ -143,15 +211,15 @@ HANDLER(req_schedule_run) {
     const struct wire_schedule_run *m = r->message;
     struct command cmd = {.kind = CMD_SCHEDULE_RUN};
     struct why why = {{0}};
-    struct calendar c;
+    struct timetable c;
     int64_t *slot = ARENA_NEW(r->arena, int64_t);
     enum err e = ERR_OK;
     if (r->session->job.job.flow.v != 0) /* as of req_schedule_set: its flows have other bounds than the job */
         e = why_set(&why, ERR_FORBIDDEN, "a job's token cannot run schedules: use the token of a submitter");
-    if (e == ERR_OK) e = calendar_find(s, r, m->name, &c, &why);
+    if (e == ERR_OK) e = timetable_find(s, r, m->name, &c, &why);
     *slot = engine_now(server_shard(s)->engine).ms / 1000 * 1000;
     if (e == ERR_OK && m->slot.len > 0) e = time_read(&c, "slot", m->slot, slot, &why);
-    cmd.as.schedule_name = (struct cmd_schedule_name){.name = m->name, .slots = slot, .slot_count = 1};
+    cmd.as.schedule_name = (struct cmd_schedule_name){.name = m->name, .slots = slot, .slot_count = 1, .key = m->key};
     send_one(s, r, &cmd, e, &why);
 }
 
@@ -174,18 +242,18 @@ static struct wire_moment moment_of(struct schedule_page *p, const struct zone *
     return (struct wire_moment){ms, slice_str(text)};
 }
 
-static void show_ahead(struct schedule_page *p, const struct calendar *c, struct wire_schedule_view *w) {
+static void show_ahead(struct schedule_page *p, const struct timetable *c, struct wire_schedule_view *w) {
     const struct wire_schedule_ls *m = p->r->message;
     uint32_t count = m->ahead < WIRE_AHEAD_MAX ? m->ahead : WIRE_AHEAD_MAX;
     int64_t at = c->view.after.ms;
     struct wire_moment *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_moment, count + 1);
-    while (w->ahead.count < count && recur_next(&c->recur, c->zone, at, &at) && at <= c->view.end.ms)
-        list[w->ahead.count++] = moment_of(p, c->zone, at);
+    while (w->ahead.count < count && recur_plan_next_slot(&c->plan, at, &at) && at <= c->view.end.ms)
+        list[w->ahead.count++] = moment_of(p, c->plan.zone, at);
     w->ahead.at = list;
 }
 
 /* What a backfill of that range would run. */
-static enum err show_between(struct schedule_page *p, const struct calendar *c, struct wire_schedule_view *w,
+static enum err show_between(struct schedule_page *p, const struct timetable *c, struct wire_schedule_view *w,
                              struct why *why) {
     const struct wire_schedule_ls *m = p->r->message;
     const int64_t *slots = NULL;
@@ -194,23 +262,48 @@ static enum err show_between(struct schedule_page *p, const struct calendar *c, 
         slots_between(p->s, p->r, c, (struct slot_range){.since = m->since, .until = m->until}, &slots, &count, why);
     if (e != ERR_OK) return e;
     struct wire_moment *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_moment, count + 1);
-    for (uint32_t i = 0; i < count; i++) list[i] = moment_of(p, c->zone, slots[i]);
+    for (uint32_t i = 0; i < count; i++) list[i] = moment_of(p, c->plan.zone, slots[i]);
     w->between = (struct tlv_list){list, count};
     return ERR_OK;
 }
 
-static void show_slots(struct schedule_page *p, const struct calendar *c, struct wire_schedule_view *w) {
+/* Which day it was that the calendar left out, as it is today. */
+static struct slice day_text(struct schedule_page *p, const struct timetable *c, int64_t slot_ms) {
+    int64_t day = recur_plan_day(&c->plan, slot_ms);
+    const struct excluded_day *listed = day_calendar_find(&c->plan.days, day);
+    char date[CIVIL_TEXT_BYTES];
+    civil_text(day * CIVIL_DAY, date);
+    date[10] = 0;
+    size_t most = 64 + (listed ? listed->name.len : 0);
+    char *text = arena_alloc(&p->s->frame_arena, most);
+    if (listed && listed->name.len > 0)
+        snprintf(text, most, "excluded: %s %.*s", date, SLICE_FMT(listed->name));
+    else
+        snprintf(text, most, "excluded: %s%s", date, listed ? "" : " is no weekday of the calendar");
+    return slice_str(text);
+}
+
+/* The key that started it, while the flow is there to ask. */
+static struct slice trigger_text(struct server *s, uint64_t flow) {
+    struct flow_view v;
+    bool is_known = view_flow(server_state(s), (flow_id){flow}, &v) && utf8_is_valid(v.cause.key);
+    return is_known ? v.cause.key : (struct slice){0};
+}
+
+static void show_slots(struct schedule_page *p, const struct timetable *c, struct wire_schedule_view *w) {
     const struct schedule_view *v = &c->view;
     struct wire_slot *list = ARENA_ARRAY(&p->s->frame_arena, struct wire_slot, v->note_count + 1);
     for (uint32_t i = 0; i < v->note_count; i++) {
         const struct slot_note *n = &v->notes[v->note_count - 1 - i];
         list[i] = (struct wire_slot){.what = slice_str(slot_end_words[n->what]),
                                      .slot_ms = n->slot_ms,
-                                     .slot = moment_of(p, c->zone, n->slot_ms).text,
+                                     .slot = moment_of(p, c->plan.zone, n->slot_ms).text,
                                      .count = n->count};
+        if (n->what == SLOT_EXCLUDED) list[i].text = day_text(p, c, n->slot_ms);
         if (n->what != SLOT_FIRED) continue;
         list[i].flow = server_view_flow_name(p->s, (flow_id){n->flow});
         list[i].state = slice_str(flow_state_words[n->flow_state]);
+        if (v->when != 0) list[i].text = trigger_text(p->s, n->flow);
     }
     w->slots = (struct tlv_list){list, v->note_count};
 }
@@ -218,14 +311,24 @@ static void show_slots(struct schedule_page *p, const struct calendar *c, struct
 /* What needs its calendar. One that can no longer be read has nothing of it. */
 static void show_calendar(struct schedule_page *p, const struct schedule_view *v, struct wire_schedule_view *w) {
     const struct wire_schedule_ls *m = p->r->message;
-    struct calendar c = {.view = *v};
+    struct timetable c = {.view = *v};
+    struct arena days;
     struct why ignored;
-    if (schedule_slots_read(p->s, v->expression, &c.recur, &c.zone, &ignored) != ERR_OK) return;
-    w->zone = c.recur.zone;
-    if (w->next_ms != 0) w->next = moment_of(p, c.zone, w->next_ms).text;
-    show_ahead(p, &c, w);
-    if (m->details) show_slots(p, &c, w);
-    if (m->since.len + m->until.len > 0) p->err = show_between(p, &c, w, &p->why);
+    arena_init(&days, 4096, 1u << 20);
+    if (m->details) w->calendar = v->calendar;
+    c.plan.zone = zone_utc;
+    if (v->when != 0) {
+        if (m->details) show_slots(p, &c, w);
+        if (m->since.len + m->until.len > 0)
+            p->err = why_set(&p->why, ERR_INVALID, "a key starts this schedule: it has no slots");
+    } else if (schedule_slots_read(p->s, v->expression, v->calendar, &days, &c.plan, &ignored) == ERR_OK) {
+        w->zone = c.plan.recur.zone;
+        if (w->next_ms != 0) w->next = moment_of(p, c.plan.zone, w->next_ms).text;
+        show_ahead(p, &c, w);
+        if (m->details) show_slots(p, &c, w);
+        if (m->since.len + m->until.len > 0) p->err = show_between(p, &c, w, &p->why);
+    }
+    arena_fini(&days);
 }
 
 static void one(void *ctx, const struct schedule_view *v) {
@@ -251,6 +354,7 @@ static void one(void *ctx, const struct schedule_view *v) {
                                      .fired = v->fired,
                                      .missed = v->missed,
                                      .skipped = v->skipped,
+                                     .excluded = v->excluded,
                                      .waiting = v->waiting,
                                      .principal = v->principal};
     if (v->flow.v != 0) w->flow = server_view_flow_name(p->s, v->flow);

@@ -23,39 +23,53 @@ static void effect(struct shard *h, void *own, const struct effect *e) {
     *(struct slots_effect *)vec_push(&x->wanted) = e->as.slots;
 }
 
-enum err schedule_slots_read(struct server *s, struct slice expression, struct recur *ret, const struct zone **ret_zone,
-                             struct why *why) {
-    enum err e = recur_read(expression, ret, why);
-    return e == ERR_OK ? zone_book_find(&s->zones, ret->zone, ret_zone, why) : e;
+enum err schedule_slots_read(struct server *s, struct slice expression, struct slice calendar, struct arena *arena,
+                             struct recur_plan *ret, struct why *why) {
+    enum err e = recur_read(expression, &ret->recur, why);
+    if (e == ERR_OK) e = day_calendar_read(calendar, arena, &ret->days, why);
+    if (e == ERR_OK) e = recur_plan_check(ret, why);
+    return e == ERR_OK ? zone_book_find(&s->zones, ret->recur.zone, &ret->zone, why) : e;
+}
+
+/* What the engine is told: slots, and beside them which of them stand for an excluded day. */
+static void take_entries(const struct recur_entry *entries, uint32_t count, struct arena *arena,
+                         struct cmd_schedule_slots *ret) {
+    int64_t *slots = ARENA_ARRAY(arena, int64_t, count + 1);
+    struct cmd_slots_excluded *days = ARENA_ARRAY(arena, struct cmd_slots_excluded, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        slots[i] = entries[i].at_ms;
+        if (entries[i].excluded)
+            days[ret->excluded_count++] =
+                (struct cmd_slots_excluded){entries[i].at_ms, entries[i].first_ms, entries[i].count};
+    }
+    ret->slots = slots;
+    ret->slot_count = count;
+    ret->excluded = days;
 }
 
 static void answer(struct server *s, const struct slots_effect *want) {
     struct schedule_view v;
-    struct recur recur;
-    const struct zone *zone;
+    struct recur_plan plan = {0};
     struct why why = {{0}};
     if (!view_schedule_revision(server_state(s), want->revision, &v)) return; /* changed or gone since */
-    if (schedule_slots_read(s, v.expression, &recur, &zone, &why) != ERR_OK) {
+    if (schedule_slots_read(s, v.expression, v.calendar, &s->arena, &plan, &why) != ERR_OK) {
         server_log(s, SERVER_WARN, "schedule", "%.*s does not fire: %s", SLICE_FMT(v.name), why.text);
         return;
     }
-    int64_t *slots = ARENA_ARRAY(&s->arena, int64_t, want->most);
+    struct recur_entry *entries = ARENA_ARRAY(&s->arena, struct recur_entry, want->most);
     /* Of a schedule that ended while nobody looked the last slots before its end count, not those before now. */
     int64_t now_ms = engine_now(server_shard(s)->engine).ms;
     if (now_ms > want->until_ms) now_ms = want->until_ms;
-    struct recur_slots got = recur_slots(&recur, zone, want->after_ms, now_ms, want->most, slots);
-    while (got.count > 0 && slots[got.count - 1] > want->until_ms) {
+    struct recur_slots got = recur_plan_slots(&plan, want->after_ms, now_ms, want->most, entries);
+    while (got.count > 0 && entries[got.count - 1].at_ms > want->until_ms) {
         got.count--;
         got.last = true;
     }
     if (got.count == 0) got.earlier = 0;
     struct command cmd = {.kind = CMD_SCHEDULE_SLOTS};
-    cmd.as.schedule_slots = (struct cmd_schedule_slots){.revision = want->revision,
-                                                        .after_ms = want->after_ms,
-                                                        .slots = slots,
-                                                        .slot_count = got.count,
-                                                        .earlier = got.earlier,
-                                                        .last = got.last};
+    cmd.as.schedule_slots = (struct cmd_schedule_slots){
+        .revision = want->revision, .after_ms = want->after_ms, .earlier = got.earlier, .last = got.last};
+    take_entries(entries, got.count, &s->arena, &cmd.as.schedule_slots);
     server_command(s, (conn_id){0}, 0, &cmd);
 }
 

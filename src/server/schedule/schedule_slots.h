@@ -5,7 +5,7 @@
 #define REEVE_SCHEDULE_SLOTS_H
 
 #include "effect.h"
-#include "recur.h"
+#include "recur_plan.h"
 #include "server_impl.h"
 #include "vec.h"
 
@@ -19,8 +19,9 @@ static inline struct schedule_slots *schedule_slots_of(const struct server *s) {
     return shard_part(server_shard(s), schedule_slots_slot);
 }
 
-/* The recurrence of an expression, which points into it, and its zone: good until another is asked for. */
-CHECKED enum err schedule_slots_read(struct server *s, struct slice expression, struct recur *ret,
-                                     const struct zone **ret_zone, struct why *why);
+/* The recurrence of an expression and the days of a calendar, which point into both and into the arena, and the zone:
+ * that is good until another is asked for. */
+CHECKED enum err schedule_slots_read(struct server *s, struct slice expression, struct slice calendar,
+                                     struct arena *arena, struct recur_plan *ret, struct why *why);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "late_labels.h"
+#include "record.h"
+#include "utf8.h"
 #include "view_history.h"
 
 #define RESULT_SHORT 8192u /* a longer result is told with details only: a page of a thousand fits a frame */
@@ -79,6 +81,7 @@ void state_view_flow(const struct state_view *l, const struct flow_view *v, stru
     if (v->schedule.len > 0) {
         ret->schedule = v->schedule;
         ret->slot_ms = v->slot.ms;
+        if (utf8_is_valid(v->cause.key)) ret->trigger = v->cause.key;
         ret->slot = zone_book_slot(l->zones, v->zone, v->slot.ms, l->arena);
     }
     if (v->has_stages) ret->stage = slice_str(flow_stage_words[v->stage]);

@@ -7,9 +7,11 @@
 #include "external_step.h"
 #include "job_scope.h"
 #include "job_token.h"
+#include "record.h"
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
+#include "utf8.h"
 
 #define ASSIGN_FRAME_BYTES (1u << 20) /* of bodies in one frame; a longer one is split */
 #define INPUTS_MAX 1024u
@@ -75,6 +77,11 @@ static void fill_slot(struct server *s, const struct flow_view *flow, struct wir
         {SLICE("REEVE_SCHEDULE"), flow->schedule},
         {SLICE("REEVE_SLOT"), zone_book_slot(&s->zones, flow->zone, flow->slot.ms, &s->frame_arena)}};
     env_add(s, env, 2, ret);
+    const struct flow_cause *c = &flow->cause;
+    bool is_text = c->key.len > 0 && memchr(c->key.ptr, 0, c->key.len) == NULL; /* an environment has no other */
+    const struct wire_pair trigger[] = {{SLICE("REEVE_TRIGGER_KEY"), c->key},
+                                        {SLICE("REEVE_TRIGGER_CHANGE"), slice_str(key_how_word(c->how))}};
+    if (is_text && utf8_is_valid(c->key)) env_add(s, trigger, 2, ret);
 }
 
 /* A child of a foreach job: which of the items is its own, filled in. */

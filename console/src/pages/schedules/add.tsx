@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ApiError, pathOf, put } from "../../api/client";
 import { Dialog } from "../../ui/parts";
 import { say } from "../../ui/toast";
-import { expressionOf, momentOf, type When } from "./expression";
+import { isClock, expressionOf, momentOf, type When } from "./expression";
 
 const example = `{
   "jobs": {
@@ -16,6 +16,7 @@ const hints: Record<When, string> = {
   cron: "minute hour day month weekday: 30 3 * * 1-5",
   every: "a duration: 15m, 6h",
   at: "once, in your time zone",
+  key: "a key of the store; with a * at its end, all that begin so: uploads/*",
 };
 
 interface Fields {
@@ -23,13 +24,14 @@ interface Fields {
   when: When;
   value: string;
   zone: string;
+  calendar: string;
   overlap: string;
   catchUp: string;
   flow: string;
 }
 
 const blank: Fields = {
-  name: "", when: "cron", value: "", zone: Intl.DateTimeFormat().resolvedOptions().timeZone, overlap: "skip", catchUp: "last", flow: example,
+  name: "", when: "cron", value: "", zone: Intl.DateTimeFormat().resolvedOptions().timeZone, calendar: "", overlap: "skip", catchUp: "last", flow: example,
 };
 
 async function save(fields: Fields): Promise<void> {
@@ -40,8 +42,9 @@ async function save(fields: Fields): Promise<void> {
     throw new ApiError(0, "invalid", `the flow is no JSON: ${error instanceof Error ? error.message : ""}`);
   }
   const value = fields.when === "at" ? momentOf(fields.value) : fields.value;
+  const clock = { expression: expressionOf({ when: fields.when, value, zone: fields.zone }), calendar: fields.calendar };
   await put(`/schedules/${pathOf(fields.name.trim())}`, {
-    expression: expressionOf({ when: fields.when, value, zone: fields.zone }),
+    ...(isClock(fields.when) ? clock : { key: value.trim() }),
     overlap: fields.overlap,
     catch_up: fields.catchUp,
     flow: { name: fields.name.trim(), spec },
@@ -54,10 +57,11 @@ function WhenFields({ fields, change }: { fields: Fields; change: (change: Parti
       <div class="pair">
         <label>
           When
-          <select value={fields.when} onChange={(event) => change({ when: event.currentTarget.value as When, value: "" })}>
+          <select value={fields.when} onChange={(event) => change({ when: event.currentTarget.value as When, value: "", calendar: "", overlap: event.currentTarget.value === "key" ? "queue" : "skip" })}>
             <option value="cron">cron</option>
             <option value="every">every</option>
             <option value="at">once at</option>
+            <option value="key">a key changes</option>
           </select>
         </label>
         <label>
@@ -67,6 +71,9 @@ function WhenFields({ fields, change }: { fields: Fields; change: (change: Parti
             : <input required value={fields.value} onInput={(event) => change({ value: event.currentTarget.value })} />}
         </label>
       </div>
+      {fields.when === "cron" || fields.when === "every"
+        ? <label>Days on which it runs: weekdays mon-fri; not 2026-12-25<input value={fields.calendar} onInput={(event) => change({ calendar: event.currentTarget.value })} /></label>
+        : null}
       {fields.when === "cron" ? <label>Time zone<input value={fields.zone} onInput={(event) => change({ zone: event.currentTarget.value })} /></label> : null}
     </>
   );

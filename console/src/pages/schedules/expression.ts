@@ -1,6 +1,11 @@
 // What is typed about when, as the server takes it: "cron 30 3 * * *; zone Europe/Berlin".
 
-export type When = "cron" | "every" | "at";
+export type When = "cron" | "every" | "at" | "key";
+
+/** Whether the clock starts it; else a key of the store does, which is no expression. */
+export function isClock(when: When): boolean {
+  return when !== "key";
+}
 
 export interface Typed {
   when: When;
