@@ -64,6 +64,9 @@
     X(catch_up_lost, "a slot that was missed vanishes instead of being caught up")              \
     X(overlap_ignored, "a slot fires while the flow of an earlier one is running")              \
     X(asked_takes_slot, "a run that a person asks for makes slots vanish")                      \
+    X(source_swept, "the file that a flow names is collected with what nothing names")          \
+    X(source_of_another, "a flow names the file of the flow before it")                         \
+    X(source_forgotten, "a flow that a schedule made does not name the file of its schedule")   \
     X(zone_forgotten, "a flow does not know the time zone of its slot")                         \
     X(tenant_ignored, "a worker gets jobs of tenants that it does not serve")                   \
     X(done_before_log, "an end is recorded before the log that it names is durable")            \

@@ -96,6 +96,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     if (e == ERR_OK && c->flow_name.len) e = decide_name(d, c->flow_name, "a flow");
     if (e == ERR_OK && c->zone.len) e = decide_name(d, c->zone, "a time zone");
     if (e == ERR_OK) e = check_settings(d, c);
+    if (e == ERR_OK) e = decide_source(d, &c->source);
     if (e == ERR_OK) e = decide_tenant_room(d, cmd->tenant);
     if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &rec.labels);
     if (e == ERR_OK) e = build_template(d, cmd, &rec);
@@ -113,6 +114,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     rec.after_ms = start_after(d, c, present);
     rec.flow_name = c->flow_name;
     rec.compensate_on = (uint8_t)c->compensate_on;
+    rec.source = c->source;
     decide_record(d, REC_SCHEDULE, cmd)->body.as_REC_SCHEDULE = rec;
     return ERR_OK;
 }
@@ -203,6 +205,7 @@ static void fire(struct decision *d, const struct schedule *sc, const struct com
     rec->profiles = template.profiles;
     rec->jobs = template.jobs;
     rec->compensate_on = template.compensate_on;
+    if (!MUTANT(source_forgotten)) rec->source = template.source;
     rec->schedule = template.name;
     rec->slot_ms = slot_ms;
     rec->fire = (uint8_t)how;

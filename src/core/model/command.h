@@ -290,6 +290,7 @@ struct cmd_schedule {
     const struct label *labels;
     uint32_t label_count;
     struct cmd_jobs jobs; /* without parents in other flows and without absolute times */
+    struct flow_source source; /* of its flows: its blob is there, and durable */
 };
 
 struct cmd_schedule_name { /* remove, pause, backfill, run */

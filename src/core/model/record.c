@@ -354,6 +354,7 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(16, TLV_TEXT, rec_schedule, zone, .max = NAME_MAX_BYTES),
     TLV_FIELD(17, TLV_ENUM, rec_schedule, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
+    SOURCE_FIELDS(rec_schedule),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 

@@ -124,7 +124,7 @@ struct flow_source { /* what a flow was made from, for people and to run it agai
     uint64_t again_of;   /* the flow whose file this one ran again; 0 = none */
 };
 
-/* Its fields, the same in the record and in the head of the flow. */
+/* Its fields, the same in the records of a submit and of a schedule, and in the head of the flow. */
 #define SOURCE_FIELD(tag_, tlv_, type_, member_, ...) \
     { .tag = (tag_), TLV_AT(tlv_, type_, source.member_), __VA_ARGS__ }
 #define SOURCE_FIELDS(type)                                                                    \
@@ -491,6 +491,7 @@ struct rec_schedule {
     struct tlv_list jobs;     /* of rec_job, without parents in other flows */
     struct slice zone;       /* of the expression; empty = UTC */
     uint8_t compensate_on;    /* of its flows */
+    struct flow_source source; /* of its flows; the blob stays for as long as the schedule does */
     struct slice raw;
 };
 

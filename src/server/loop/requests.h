@@ -111,8 +111,10 @@ struct bytes *request_bytes(const struct request *r);
 /* The CMD_SUBMIT that makes this flow. */
 CHECKED enum err req_flow_made(struct server *s, const struct request *r, const struct wire_flow *flow,
                                struct command *ret, struct why *why); /* of one that was read: its jobs are there */
+/* The same of one that came as a file or as jobs; what is not stored yet of its file is on its way then: `puts`
+ * (flow_source.h). */
 CHECKED enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
-                                  struct command *ret, struct why *why);
+                                  struct command *ret, struct vec *puts, struct why *why);
 /* What a worker says of itself, as the engine calls it. */
 struct worker_info req_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "flow_source.h"
 #include "moment.h"
 #include "record.h"
 #include "requests.h"
@@ -34,14 +35,17 @@ HANDLER(req_schedule_set) {
     struct recur recur = {0};
     const struct zone *zone;
     struct why why = {{0}};
+    struct vec puts;
     int64_t first;
     enum err e = ERR_OK;
+    vec_init(&puts, sizeof(struct blob_put *));
     if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
         e = why_set(&why, ERR_FORBIDDEN, "a job's token cannot set schedules: use the token of a submitter");
     if (e == ERR_OK) e = schedule_slots_read(s, m->expression, &recur, &zone, &why);
     if (e == ERR_OK && !recur_next(&recur, zone, engine_now(server_shard(s)->engine).ms, &first))
         e = why_set(&why, ERR_INVALID, "`%.*s` has no slot left", SLICE_FMT(m->expression));
-    if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
+    if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &puts, &why);
+    if (flow_source_wait(s, r, &puts, e == ERR_BUSY)) return;
     if (e == ERR_OK && flow.as.submit.key.len > 0)
         e = why_set(&why, ERR_INVALID, "a scheduled flow cannot have an idempotency key");
     const struct cmd_submit *made = &flow.as.submit;
@@ -57,7 +61,8 @@ HANDLER(req_schedule_set) {
                                             .compensate_on = made->compensate_on,
                                             .labels = made->labels,
                                             .label_count = made->label_count,
-                                            .jobs = made->jobs};
+                                            .jobs = made->jobs,
+                                            .source = made->source};
     send_one(s, r, &cmd, e, &why);
 }
 
