@@ -217,6 +217,7 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd, 
         q->key = bytes(cmd->as.submit.key);
         q->key_hash = bytes(cmd->as.submit.key_hash);
         q->job_count = cmd->as.submit.jobs.job_count;
+        q->source = bytes(cmd->as.submit.source.hash);
         break;
     case TQ_ADD:
         q->flow = cmd->as.add.flow.v;
@@ -392,7 +393,8 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .more = flow.more,
                                 .job_count = flow.job_count,
                                 .unwinding = adapter_unwinding(flow.unwinding),
-                                .undo_count = flow.undo_count};
+                                .undo_count = flow.undo_count,
+                                .source = bytes(flow.source.hash)};
     view_each_job(c->state, id, compare_children, c);
 }
 

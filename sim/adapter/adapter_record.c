@@ -301,6 +301,8 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .slot_ms = r->slot_ms,
         .fire = (enum trace_fire)r->fire,
         .zone = bytes(r->zone),
+        .source = bytes(r->source.hash),
+        .source_name = bytes(r->source.name),
     };
 }
 
@@ -327,6 +329,8 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
         .overlap = (enum trace_overlap)r->overlap,
         .paused = r->paused,
         .zone = bytes(r->zone),
+        .source = bytes(r->source.hash),
+        .source_name = bytes(r->source.name),
     };
 }
 

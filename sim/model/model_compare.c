@@ -157,6 +157,9 @@ static bool same_flow(const struct model_flow *f, const struct trace_flow_now *n
     if (now->undo_count != model_saga_left(f))
         return model_object(text, "flow %llu has %u things to undo, must have %u", id, now->undo_count,
                             model_saga_left(f));
+    bool own_file = now->source.len == f->source.len &&
+                    (f->source.len == 0 || memcmp(now->source.at, f->source.at, f->source.len) == 0);
+    if (!own_file) return model_object(text, "flow %llu shows another file than its own", id);
     if (now->more != f->more) return model_object(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
     return true;
 }

@@ -277,6 +277,8 @@ struct trace_jobs {
     int64_t slot_ms;
     enum trace_fire fire;
     struct trace_bytes zone; /* of the slot */
+    struct trace_bytes source; /* hash of the file that it was made from; len 0 = none */
+    struct trace_bytes source_name;
 };
 
 /* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
@@ -289,6 +291,7 @@ struct trace_schedule {
     enum trace_overlap overlap;
     bool paused;
     struct trace_bytes zone;
+    struct trace_bytes source, source_name; /* of its flows */
     int64_t late_ms;      /* later than this is missed */
     uint32_t catch_up_max, waiting_max;
 };
@@ -466,6 +469,7 @@ struct trace_asked {
     struct trace_bytes tenant;
     struct trace_bytes key;      /* submit; len 0 = none */
     struct trace_bytes key_hash; /* submit: of the body, also without a key */
+    struct trace_bytes source;   /* submit: hash of its file; len 0 = none */
     uint32_t job_count;          /* submit, add */
     uint64_t flow;               /* all but submit */
     uint32_t ordinal;
@@ -709,6 +713,7 @@ struct trace_flow_now {
     uint32_t job_count;
     enum trace_unwinding unwinding;
     uint32_t undo_count; /* compensations that were entered and are not yet jobs */
+    struct trace_bytes source; /* hash of its file; len 0 = none */
 };
 
 #endif
