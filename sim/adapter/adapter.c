@@ -217,6 +217,7 @@ void adapter_asked(struct adapter *a, uint64_t call, const struct command *cmd, 
         q->key = bytes(cmd->as.submit.key);
         q->key_hash = bytes(cmd->as.submit.key_hash);
         q->job_count = cmd->as.submit.jobs.job_count;
+        q->source = bytes(cmd->as.submit.source.hash);
         break;
     case TQ_ADD:
         q->flow = cmd->as.add.flow.v;
@@ -397,7 +398,8 @@ static void compare_flow(void *ctx, flow_id id) {
                                 .stage = adapter_stage(flow.stage),
                                 .called = adapter_stage(flow.called),
                                 .timed_out = flow.timed_out,
-                                .late = flow.late};
+                                .late = flow.late,
+                                .source = bytes(flow.source.hash)};
     view_each_job(c->state, id, compare_children, c);
 }
 

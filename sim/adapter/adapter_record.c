@@ -327,6 +327,8 @@ static void submitted(struct arena *arena, const struct rec_submitted *r, struct
         .zone = bytes(r->zone),
         .cause = bytes(r->cause.key),
         .cause_count = r->cause.count,
+        .source = bytes(r->source.hash),
+        .source_name = bytes(r->source.name),
     };
 }
 
@@ -370,6 +372,8 @@ static void schedule(const struct rec_schedule *r, struct trace_entry *e) {
         .overlap = (enum trace_overlap)r->overlap,
         .paused = r->paused,
         .zone = bytes(r->zone),
+        .source = bytes(r->source.hash),
+        .source_name = bytes(r->source.name),
     };
     day_of_calendar(r->calendar, &e->as.schedule);
 }

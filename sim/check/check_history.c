@@ -183,6 +183,7 @@ static void submitted(struct check_history *h, const struct trace_entry *e) {
         .tenant = check_bytes_copy(r->tenant),
         .key = check_bytes_copy(r->key),
         .key_hash = check_bytes_copy(r->key_hash),
+        .source = check_bytes_copy(r->source),
         .key_expires_ms = r->key_expires_ms,
         .first_count = r->job_count,
     };
@@ -343,6 +344,7 @@ static void flow_fini(struct check_flow *f) {
     free(f->tenant.at);
     free(f->key.at);
     free(f->key_hash.at);
+    free(f->source.at);
     free(f->service.at);
 }
 

@@ -73,7 +73,7 @@ struct check_flow {
     uint64_t id;
     uint64_t lsn;
     uint64_t forgotten_lsn; /* 0 = still there */
-    struct check_bytes tenant, key, key_hash;
+    struct check_bytes tenant, key, key_hash, source;
     int64_t key_expires_ms;
     uint64_t key_gone_lsn; /* 0 = its key is alive */
     uint32_t first_count;  /* jobs in the submit */

@@ -7,7 +7,7 @@
 
 struct submit_call {
     uint64_t call;
-    struct check_bytes tenant, key, key_hash;
+    struct check_bytes tenant, key, key_hash, source;
     uint32_t job_count;
     uint64_t flow; /* 0 = not acknowledged */
     int64_t decided_ms;
@@ -31,6 +31,7 @@ void check_submit_free(void *notes) {
         free(n->calls[i].tenant.at);
         free(n->calls[i].key.at);
         free(n->calls[i].key_hash.at);
+        free(n->calls[i].source.at);
     }
     free(n->calls);
     free(n);
@@ -48,6 +49,7 @@ static void asked(struct submit_notes *n, const struct trace_asked *a) {
         .tenant = check_bytes_copy(a->tenant),
         .key = check_bytes_copy(a->key),
         .key_hash = check_bytes_copy(a->key_hash),
+        .source = check_bytes_copy(a->source),
         .job_count = a->job_count,
         .decided_ms = a->decided_ms,
     };
@@ -74,6 +76,8 @@ static bool accepted(struct submit_notes *n, const struct check_history *h, stru
         return check_object(text, "flow %llu was submitted by someone else", id);
     if (c->key.len > 0 && !check_bytes_equal(f->key_hash, view(c->key_hash)))
         return check_object(text, "flow %llu has the same key and another body", id);
+    if (!a->repeated && !check_bytes_equal(f->source, view(c->source)))
+        return check_object(text, "flow %llu names another file than it was submitted with", id);
     if (f->first_count != c->job_count || a->job_count != c->job_count)
         return check_object(text, "flow %llu: %u jobs sent, %u recorded, %u acknowledged", id, c->job_count,
                             f->first_count, a->job_count);

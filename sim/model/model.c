@@ -89,6 +89,7 @@ static bool submitted(struct model *m, const struct trace_entry *e, char *text) 
     if (r->schedule.len) model_schedule_fired(m, r);
     struct model_flow *f = model_flow_push(m, r->flow, e->principal, r->tenant);
     f->undo_failures = r->undo_failures;
+    f->source = model_text_copy(r->source);
     take_jobs(m, f, r);
     return true;
 }

@@ -170,6 +170,9 @@ static bool same_flow(const struct model_flow *f, const struct trace_flow_now *n
     if (now->timed_out != f->timed_out || now->late != f->late)
         return model_object(text, "flow %llu: timed out is %d and late %d, must be %d and %d", id, now->timed_out,
                             now->late, f->timed_out, f->late);
+    bool own_file = now->source.len == f->source.len &&
+                    (f->source.len == 0 || memcmp(now->source.at, f->source.at, f->source.len) == 0);
+    if (!own_file) return model_object(text, "flow %llu shows another file than its own", id);
     if (now->more != f->more) return model_object(text, "flow %llu: more is %d, must be %d", id, now->more, f->more);
     return true;
 }

@@ -243,6 +243,7 @@ void model_flows_free(struct model *m) {
         free(f->entered);
         free(f->submitter.at);
         free(f->tenant.at);
+        free(f->source.at);
     }
     free(m->flows);
     free(m->made);

@@ -77,6 +77,7 @@ struct model_flow {
     uint64_t id;
     struct model_text submitter;
     struct model_text tenant;
+    struct model_text source; /* hash of the file that it was made from */
     bool more;
     bool cancelled; /* no more jobs may be added */
     bool paused;

@@ -50,6 +50,8 @@ static void drop_names(struct model_schedule *s) {
     free((void *)(uintptr_t)s->set.name.at);
     free((void *)(uintptr_t)s->set.zone.at);
     free((void *)(uintptr_t)s->set.key.at);
+    free((void *)(uintptr_t)s->set.source.at);
+    free((void *)(uintptr_t)s->set.source_name.at);
 }
 
 static void drop(struct model *m, struct model_schedule *s) {
@@ -126,6 +128,8 @@ static bool set(struct model *m, const struct trace_schedule *r, char *text) {
     s->set.name = copy(r->name);
     s->set.zone = copy(r->zone);
     s->set.key = copy(r->key);
+    s->set.source = copy(r->source);
+    s->set.source_name = copy(r->source_name);
     s->paused = r->paused;
     if (r->after_ms > s->after_ms) s->after_ms = r->after_ms;
     return true;
@@ -320,6 +324,8 @@ bool model_schedule_may_fire(const struct model *m, const struct trace_jobs *r, 
     bool sure = false;
     if (s == NULL) return model_object(text, "fired by a schedule that is not there");
     if (!same(r->zone, s->set.zone)) return model_object(text, "fired in another zone than its schedule's");
+    if (!same(r->source, s->set.source) || !same(r->source_name, s->set.source_name))
+        return model_object(text, "fired with another file than its schedule's");
     if (s->paused && r->fire != TFIRE_ASKED) return model_object(text, "fired by a paused schedule");
     if (is_running(m, s, &sure))
         return model_object(text, "slot %lld fired while flow %llu is running", (long long)r->slot_ms,

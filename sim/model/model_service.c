@@ -260,6 +260,8 @@ static void deploy(struct model *m, struct model_made by) {
     v->since_ms = m->time_ms;
     f = model_flow_find(m, by.flow);
     v->current = make_version(m, v, text_of(f->submitter), runner);
+    struct model_flow *version = model_flow_find(m, v->current);
+    version->source = model_text_copy(text_of(model_flow_find(m, by.flow)->source)); /* the file that deployed it */
     tell_version(m, v->current, by);
 }
 

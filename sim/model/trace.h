@@ -300,6 +300,8 @@ struct trace_jobs {
     struct trace_bytes zone; /* of the slot */
     struct trace_bytes cause; /* TFIRE_KEY: the key that started it */
     uint32_t cause_count;     /* changes of it since it began to wait */
+    struct trace_bytes source; /* hash of the file that it was made from; len 0 = none */
+    struct trace_bytes source_name;
 };
 
 /* A schedule as it was set: slots at anchor + k * every, k = 1, 2, …, up to the end. */
@@ -317,6 +319,7 @@ struct trace_schedule {
     bool key_prefix;
     int64_t min_interval_ms;
     int64_t day_from_ms, day_until_ms; /* slots from, and before, that its calendar leaves out; 0 = none */
+    struct trace_bytes source, source_name; /* of its flows */
     int64_t late_ms;      /* later than this is missed */
     uint32_t catch_up_max, waiting_max;
 };
@@ -522,6 +525,7 @@ struct trace_asked {
     struct trace_bytes tenant;
     struct trace_bytes key;      /* submit; len 0 = none */
     struct trace_bytes key_hash; /* submit: of the body, also without a key */
+    struct trace_bytes source;   /* submit: hash of its file; len 0 = none */
     uint32_t job_count;          /* submit, add */
     uint64_t flow;               /* all but submit */
     uint32_t ordinal;
@@ -783,6 +787,7 @@ struct trace_flow_now {
     enum trace_stage stage;
     enum trace_stage called; /* by the end of the main jobs; TH_MAIN = neither, or not yet */
     bool timed_out, late;
+    struct trace_bytes source; /* hash of its file; len 0 = none */
 };
 
 #endif

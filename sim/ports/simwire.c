@@ -157,6 +157,20 @@ static void jobs_of(struct arena *a, const struct cmd_jobs *jobs, struct wire_jo
     *ret = (struct wire_jobs){{options, jobs->profile_count}, {list, jobs->job_count}, jobs->more};
 }
 
+struct wire_source simwire_source(struct slice name, struct arena *arena) {
+    char text[64];
+    int len = snprintf(text, sizeof text, "{\"name\": \"%.*s\"}\n", SLICE_FMT(name));
+    ENSURE(len > 0 && (size_t)len < sizeof text);
+    return (struct wire_source){.text = arena_slice(arena, slice_of(text, (size_t)len))};
+}
+
+static void source_of(struct arena *a, const struct flow_source *from, struct wire_flow *ret) {
+    if (from->name.len == 0) return;
+    ret->source_name = from->name;
+    ret->params = from->params;
+    ret->source = simwire_source(from->name, a);
+}
+
 static void put_submit(struct arena *a, const struct cmd_submit *c, uint32_t request, struct buf *out) {
     struct wire_flow *flow = ARENA_NEW(a, struct wire_flow);
     *flow = (struct wire_flow){.name = c->name,
@@ -167,6 +181,7 @@ static void put_submit(struct arena *a, const struct cmd_submit *c, uint32_t req
                                .timeout_ms = c->timeout_ms,
                                .late_after_ms = c->late_after_ms};
     jobs_of(a, &c->jobs, &flow->part);
+    source_of(a, &c->source, flow);
     struct wire_submit m = {{flow, 1}};
     wire_put(out, WIRE_SUBMIT, 0, request, &m);
 }
@@ -203,6 +218,7 @@ static void put_schedule(struct arena *a, const struct cmd_schedule *c, uint32_t
         m.min_interval_ms = c->min_interval_ms;
     }
     jobs_of(a, &c->jobs, &m.flow.part);
+    source_of(a, &c->source, &m.flow);
     wire_put(out, WIRE_SCHEDULE_SET, 0, request, &m);
 }
 

@@ -5,12 +5,15 @@
 
 #include "frame.h"
 #include "simmsg.h"
+#include "wire_flow.h"
 
 struct world;
 
 bool simwire_says(const struct msg *m);
 /* The tenant that the connection for it must act for; empty = all. */
 struct slice simwire_tenant(const struct msg *m);
+/* The file of that name, as clients send it: all that is in it follows from the name. */
+struct wire_source simwire_source(struct slice name, struct arena *arena);
 void simwire_put(struct world *w, const struct msg *m, uint32_t request, struct buf *out);
 
 /* Adds a frame of an answer to it. False: it makes no sense. Jobs are told apart by name, ordinals are looked up. */

@@ -3,8 +3,10 @@
 #include "buf.h"
 #include "flow_retention.h"
 #include "joblog.h"
+#include "osdigest.h"
 #include "panic.h"
 #include "server_impl.h"
+#include "simwire.h"
 #include "world.h"
 
 #define SNAPSHOT_BYTES_MAX ((size_t)256 << 20)
@@ -49,8 +51,38 @@ static void compare_snapshot(struct serverhost *h) {
     must_equal(h, other, "its snapshot");
 }
 
+static void check_source(void *ctx, flow_id id) {
+    struct serverhost *h = ctx;
+    struct flow_view flow;
+    struct arena arena;
+    struct buf bytes;
+    struct why why = {{0}};
+    blob_hash wanted, named;
+    uint64_t length;
+    if (!view_flow(engine_state(h->engine), id, &flow) || flow.source.hash.len == 0) return;
+    arena_init(&arena, 1024, 1 << 20);
+    buf_init(&bytes, 4096);
+    struct wire_source source = simwire_source(flow.source.name, &arena);
+    tlv_encode(&wire_source_desc, &source, &bytes);
+    osdigest()->whole(osdigest(), buf_slice(&bytes), wanted.at);
+    ENSURE(flow.source.hash.len == sizeof named.at);
+    memcpy(named.at, flow.source.hash.ptr, sizeof named.at);
+    if (memcmp(named.at, wanted.at, sizeof wanted.at) != 0)
+        world_red(h->w, "source", "flow %lu names a file that is not %.*s", (unsigned long)id.v,
+                  SLICE_FMT(flow.source.name));
+    if (blobs_stat(h->server->store.blobs, flow.tenant, &named, &length, &why) != ERR_OK)
+        world_red(h->w, "source", "the file of flow %lu is lost: %s", (unsigned long)id.v, why.text);
+    buf_fini(&bytes);
+    arena_fini(&arena);
+}
+
+void serverhost_check_sources(struct serverhost *h) {
+    if (h->w->plan.sources > 0) view_each_flow(engine_state(h->engine), check_source, h);
+}
+
 void serverhost_compare(struct serverhost *h) {
     if (!serverhost_is_still(h) || h->durable_lsn == 0) return;
+    serverhost_check_sources(h);
     compare_replay(h);
     compare_snapshot(h);
     adapter_compare(&h->w->adapter, h->engine);

@@ -363,6 +363,7 @@ void serverhost_start(struct serverhost *h) {
     node->still_until_us = 0;
     simnet_up(&h->w->net, NET_SERVER);
     serverhost_check_logs(h);
+    serverhost_check_sources(h);
     after(h);
     if (h->server == NULL) return;
     plan_step(h);

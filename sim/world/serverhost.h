@@ -89,6 +89,7 @@ void serverhost_door(struct serverhost *h, struct msg *m);   /* arrives a moment
 void serverhost_history(struct serverhost *h, uint64_t lag); /* the history is now so many records behind */
 void serverhost_compact(struct serverhost *h);
 void serverhost_check_logs(struct serverhost *h);     /* whatever was acknowledged can be read */
+void serverhost_check_sources(struct serverhost *h);  /* the file that a flow names is its own, and there */
 void serverhost_compare(struct serverhost *h);        /* live state, full replay and snapshot plus tail must agree */
 bool serverhost_is_still(const struct serverhost *h); /* up, and everything applied is durable */
 

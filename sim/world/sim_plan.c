@@ -122,6 +122,16 @@ static void draw_stages(struct sim_plan *p) {
     p->stages = maybe(&r, 40, 10, 80);
 }
 
+/* A flow waits for its file, so a seed without them stays what it was. Blobs that nothing names leave soon then. */
+static void draw_sources(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0xf11eu);
+    p->sources = maybe(&r, 30, 10, 80);
+    if (p->sources == 0) return;
+    p->limits.blob_sweep_ms = rng_range(&r, 50, 1000);
+    p->limits.blob_grace_ms = rng_range(&r, 500, 2000);
+}
+
 /* The others: three of four seeds stay what they were before anybody meant harm. */
 static void draw_hostile(struct sim_plan *p) {
     struct rng r;
@@ -160,6 +170,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     draw_stages(p);
     draw_replicas(p);
     draw_memos(p);
+    draw_sources(p);
     draw_hostile(p);
     draw_journal(p);
 }

@@ -654,6 +654,15 @@ static uint32_t draw_stages(struct world *w, const struct rng *from, struct msg 
     return more;
 }
 
+/* A file of few that there are: mostly it was stored before. What is in it follows from its name (simwire.h). */
+static struct flow_source draw_source(struct world *w, const struct rng *r, struct arena *arena) {
+    struct rng from = *r;
+    struct rng own = rng_fork(&from, 0xf11e);
+    if (!rng_chance(&own, PERCENT(w->plan.sources))) return (struct flow_source){0};
+    return (struct flow_source){.name = text(arena, "f%u.json", rng_below(&own, 12)),
+                                .params = rng_below(&own, 2) ? SLICE("{\"n\":1}") : (struct slice){0}};
+}
+
 uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
     uint32_t most = (uint32_t)w->plan.flow_jobs;
     if (most > w->jobs_left) most = w->jobs_left;
@@ -668,6 +677,7 @@ uint32_t workload_submit(struct world *w, struct rng *r, struct msg *m) {
         count = draw_set(w, &sets, &m->arena, &m->cmd.as.submit.jobs);
     draw_compensate_on(w, &before, &m->cmd.as.submit);
     if (w->plan.stages) count += draw_stages(w, &before, m, count);
+    m->cmd.as.submit.source = draw_source(w, &before, &m->arena);
     m->cmd.as.submit.jobs.more = rng_below(r, 8) == 0;
     return count;
 }
@@ -756,6 +766,7 @@ void workload_schedule(struct world *w, struct rng *r, struct msg *m) {
         .jobs = {.profiles = options, .profile_count = 1, .jobs = specs, .job_count = count},
     };
     if (s->end_ms < s->start_ms) s->end_ms = s->start_ms;
+    s->source = draw_source(w, r, &m->arena);
     /* few different expressions, so that some are set again unchanged */
     uint32_t seconds = 1u << rng_below(r, 3);
     s->expression =

@@ -81,6 +81,9 @@
     X(change_started_twice, "a change of a key starts a flow and is not taken away")            \
     X(interval_ignored, "a key starts a schedule again before its interval is over")            \
     X(changes_forgotten, "a snapshot drops the changes of keys that wait for their flow")       \
+    X(source_swept, "the file that a flow names is collected with what nothing names")          \
+    X(source_of_another, "a flow names the file of the flow before it")                         \
+    X(source_forgotten, "a flow that a schedule made does not name the file of its schedule")   \
     X(zone_forgotten, "a flow does not know the time zone of its slot")                         \
     X(tenant_ignored, "a worker gets jobs of tenants that it does not serve")                   \
     X(done_before_log, "an end is recorded before the log that it names is durable")            \

@@ -36,7 +36,9 @@ static const struct cli_flag run_flags[] = {
     {0},
 };
 static const struct cli_flag submit_flags[] = {
-    {"param",   'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
+    {"param", 'p', "NAME=VALUE", "parameter of the flow; NAME=@FILE reads its value, @FILE reads several; may be repeated"},
+    {"params", 0, "FILE", "read parameters from a file: YAML, JSON, or NAME=VALUE lines in a file *.env; - = standard input"},
+    {"allow-env", 0, NULL, "allow the file to read the environment variables that its parameters name by `env`"},
     {"name",    'n', "NAME",       "name of the flow (default: the name in the file)"},
     {"key",     'k', "KEY",        "idempotency key: a second submit with the same key has no effect"},
     {"label",   'l', "NAME=VALUE", "additional label; may be repeated"},
@@ -46,12 +48,16 @@ static const struct cli_flag submit_flags[] = {
     {0},
 };
 static const struct cli_flag plan_flags[] = {
-    {"param", 'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
+    {"param", 'p', "NAME=VALUE", "parameter of the flow; NAME=@FILE reads its value, @FILE reads several; may be repeated"},
+    {"params", 0, "FILE", "read parameters from a file: YAML, JSON, or NAME=VALUE lines in a file *.env; - = standard input"},
+    {"allow-env", 0, NULL, "allow the file to read the environment variables that its parameters name by `env`"},
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
     {0},
 };
 static const struct cli_flag add_flags[] = {
-    {"param", 'p', "NAME=VALUE", "parameter of the file; may be repeated"},
+    {"param", 'p', "NAME=VALUE", "parameter of the file; NAME=@FILE reads its value, @FILE reads several; may be repeated"},
+    {"params", 0, "FILE", "read parameters from a file: YAML, JSON, or NAME=VALUE lines in a file *.env; - = standard input"},
+    {"allow-env", 0, NULL, "allow the file to read the environment variables that its parameters name by `env`"},
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
     {0},
 };
@@ -115,7 +121,8 @@ static const struct cli_flag reason_flags[] = {
 static const struct cli_flag rerun_flags[] = {
     {"from-failed", 0, NULL, "keep what succeeded (the default; accepted for compatibility)"},
     {"new",     0,   NULL,         "submit the file of the flow again, as another flow"},
-    {"param",   'p', "NAME=VALUE", "with --new: another value of a parameter; may be repeated"},
+    {"param",   'p', "NAME=VALUE", "with --new: another value of a parameter; NAME=@FILE reads it, @FILE reads several; may be repeated"},
+    {"params",  0,   "FILE",       "with --new: read parameters from a file"},
     {"wait",    'w', NULL,         "with --new: wait until the new flow has finished; exit 1 if it failed"},
     {0},
 };
@@ -209,7 +216,9 @@ static const struct cli_flag token_flags[] = {
     {0},
 };
 static const struct cli_flag schedule_flags[] = {
-    {"param",    'p', "NAME=VALUE", "parameter of the flow; may be repeated"},
+    {"param", 'p', "NAME=VALUE", "parameter of the flow; NAME=@FILE reads its value, @FILE reads several; may be repeated"},
+    {"params", 0, "FILE", "read parameters from a file: YAML, JSON, or NAME=VALUE lines in a file *.env; - = standard input"},
+    {"allow-env", 0, NULL, "allow the file to read the environment variables that its parameters name by `env`"},
     {"name",     'n', "NAME",     "name of the schedule (default: the name in the file)"},
     {"cron",     0,   "PATTERN",  "minute hour day month weekday, or six fields with the second first, with L, L-3, LW, 15W, fri#2 and friL for days; or @daily, @hourly and so on"},
     {"every",    0,   "DURATION", "interval, instead of --cron"},
@@ -260,7 +269,9 @@ static const struct cli_flag deploy_flags[] = {
     {"pool",    0,   "POOL",       "pool of workers"},
     {"requires", 0,  "CAPABILITY", "capability that the worker must have; may be repeated"},
     {"env",     'e', "NAME=VALUE", "environment variable; may be repeated"},
-    {"param",   'p', "NAME=VALUE", "parameter of a flow file; may be repeated"},
+    {"param", 'p', "NAME=VALUE", "parameter of the flow file; NAME=@FILE reads its value, @FILE reads several; may be repeated"},
+    {"params", 0, "FILE", "read parameters from a file: YAML, JSON, or NAME=VALUE lines in a file *.env; - = standard input"},
+    {"allow-env", 0, NULL, "allow the file to read the environment variables that its parameters name by `env`"},
     {"detach",  'd', NULL,         "print the id of the deploying flow and do not wait"},
     {"allow-outside", 0, NULL, "allow the file to name scripts, archives and inputs outside its folder"},
     {0},

@@ -104,8 +104,8 @@ enum flow_use {
     FLOW_SHOWN, /* only their hash: nothing is sent */
     FLOW_ASKED, /* only their beginning: what the server is asked about is not run */
 };
-/* Reads a flow file with its parameters from the flags, and its schedule. One that is submitted goes along with the
- * flow, to be kept. */
+/* Reads a flow file with its parameters from the flags, and its schedule. One that is submitted or scheduled goes along
+ * with the flow, to be kept. */
 CHECKED enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                                      struct spec_schedule *ret_schedule);
 /* The jobs of a flow that have room in one request, from the first on; the rest would follow. */

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "expr_impl.h"
+#include "limit.h"
 #include "moment.h"
 
 static struct slice text_arg(lua_State *L, int at) {
@@ -312,6 +313,101 @@ static int lib_filter(lua_State *L) {
     return each(L, true);
 }
 
+/* product("os", list, "version", list): an object for each way to take one of each; the last name varies fastest. A
+ * number n is the list 1 to n. */
+#define PRODUCT_LISTS_MAX 8
+
+static lua_Integer product_count(lua_State *L, int at) {
+    lua_Integer count = lua_isinteger(L, at) ? lua_tointeger(L, at) : expr_list_length(L, at);
+    if (count < 0)
+        luaL_error(L, "%s: `%s` is %s; expected a list or a whole number", expr_of(L)->in->name,
+                   lua_tostring(L, at - 1), lua_isnil(L, at) ? "nothing" : luaL_typename(L, at));
+    return count;
+}
+
+static int lib_product(lua_State *L) {
+    int lists = lua_gettop(L) / 2;
+    lua_Integer most = expr_of(L)->in->limits->foreach_items_max, total = 1, counts[PRODUCT_LISTS_MAX];
+    luaL_argcheck(L, lists > 0 && lists <= PRODUCT_LISTS_MAX && lua_gettop(L) % 2 == 0, 1,
+                  "expected 1 to 8 names, each with its list");
+    for (int i = 0; i < lists; i++) {
+        luaL_checktype(L, 2 * i + 1, LUA_TSTRING);
+        counts[i] = product_count(L, 2 * i + 2);
+        if (counts[i] > 0 && total > most / counts[i])
+            luaL_error(L, "%s: more than %I items (foreach_items_max)", expr_of(L)->in->name, most);
+        total *= counts[i];
+    }
+    lua_createtable(L, (int)total, 0);
+    for (lua_Integer t = 0; t < total; t++) {
+        expr_charge(L, 1 + (size_t)lists);
+        lua_createtable(L, 0, lists);
+        lua_Integer rest = t;
+        for (int i = lists - 1; i >= 0; i--) {
+            lua_pushvalue(L, 2 * i + 1);
+            if (lua_isinteger(L, 2 * i + 2))
+                lua_pushinteger(L, rest % counts[i] + 1);
+            else
+                lua_rawgeti(L, 2 * i + 2, rest % counts[i] + 1);
+            lua_rawset(L, -3);
+            rest /= counts[i];
+        }
+        lua_rawseti(L, -2, t + 1);
+    }
+    return 1;
+}
+
+/* Whether the object at `item` has all that the one at `like` has. */
+static bool is_like(lua_State *L, int item, int like) {
+    bool all = true;
+    (void)expr_walk(L, like);
+    for (lua_pushnil(L); lua_next(L, like); lua_pop(L, 1)) {
+        if (lua_type(L, -1) == LUA_TSTRING) expr_charge_compare(L, lua_rawlen(L, -1), 1);
+        lua_pushvalue(L, -2);
+        lua_rawget(L, item);
+        all &= lua_rawequal(L, -1, -2);
+        lua_pop(L, 1);
+    }
+    return all;
+}
+
+/* exclude(list, objects): the items of the list, without those that have all that one of the objects has. */
+static int lib_exclude(lua_State *L) {
+    lua_Integer count = list_arg(L, 1), others = list_arg(L, 2), place = 0;
+    lua_settop(L, 2);
+    lua_newtable(L);
+    for (lua_Integer i = 1; i <= count; i++) {
+        bool gone = false;
+        expr_charge(L, 1);
+        lua_rawgeti(L, 1, i);
+        for (lua_Integer k = 1; k <= others && !gone && lua_istable(L, 4); k++) {
+            if (lua_rawgeti(L, 2, k) != LUA_TTABLE)
+                luaL_error(L, "exclude: %I is a %s; expected an object", k, luaL_typename(L, 5));
+            gone = is_like(L, 4, 5);
+            lua_settop(L, 4);
+        }
+        if (gone)
+            lua_pop(L, 1);
+        else
+            lua_rawseti(L, 3, ++place);
+    }
+    return 1;
+}
+
+static int lib_concat(lua_State *L) {
+    lua_Integer place = 0;
+    int lists = lua_gettop(L);
+    lua_newtable(L);
+    for (int i = 1; i <= lists; i++) {
+        lua_Integer count = list_arg(L, i);
+        for (lua_Integer k = 1; k <= count; k++) {
+            expr_charge(L, 1);
+            lua_rawgeti(L, i, k);
+            lua_rawseti(L, lists + 1, ++place);
+        }
+    }
+    return 1;
+}
+
 /* ---- walking ---- */
 
 static int next_item(lua_State *L) {
@@ -468,12 +564,12 @@ static const luaL_Reg on_texts[] = {
 };
 
 static const luaL_Reg on_values[] = {
-    {"join", lib_join},         {"range", lib_range}, {"keys", lib_keys},         {"sort", lib_sort},
-    {"sum", lib_sum},           {"slice", lib_slice}, {"map", lib_map},           {"filter", lib_filter},
-    {"ipairs", lib_ipairs},     {"pairs", lib_pairs}, {"type", lib_type},         {"json", lib_json},
-    {"tostring", lib_tostring}, {"error", lib_error}, {"tonumber", lib_tonumber}, {"floor", lib_floor},
-    {"ceil", lib_ceil},         {"abs", lib_abs},     {"min", lib_min},           {"max", lib_max},
-    {"date", lib_date},
+    {"join", lib_join},         {"range", lib_range},     {"keys", lib_keys},         {"sort", lib_sort},
+    {"sum", lib_sum},           {"slice", lib_slice},     {"map", lib_map},           {"filter", lib_filter},
+    {"ipairs", lib_ipairs},     {"pairs", lib_pairs},     {"type", lib_type},         {"json", lib_json},
+    {"tostring", lib_tostring}, {"error", lib_error},     {"tonumber", lib_tonumber}, {"floor", lib_floor},
+    {"ceil", lib_ceil},         {"abs", lib_abs},         {"min", lib_min},           {"max", lib_max},
+    {"date", lib_date},         {"product", lib_product}, {"exclude", lib_exclude},   {"concat", lib_concat},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])

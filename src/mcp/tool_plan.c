@@ -50,16 +50,11 @@ static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
 
 static enum err given_read(struct tool_call *c, struct spec_input *in, struct why *why) {
     const struct json_node *params = tool_call_arg(c, "params");
+    struct spec_given *list = NULL;
     if (params == NULL) return ERR_OK;
-    struct spec_given *list = ARENA_ARRAY(c->arena, struct spec_given, params->count + 1);
-    for (const struct json_node *n = params->first; n != NULL; n = n->next) {
-        struct slice text = n->kind == JSON_BOOL ? n->truth ? SLICE("true") : SLICE("false") : n->text;
-        if (n->kind != JSON_TEXT && n->kind != JSON_NUMBER && n->kind != JSON_BOOL)
-            return why_set(why, ERR_INVALID, "params: `%.*s` is not a plain value", SLICE_FMT(n->key));
-        list[in->given_count++] = (struct spec_given){n->key, text};
-    }
+    enum err e = spec_given_read(params, c->arena, &list, &in->given_count, why);
     in->given = list;
-    return ERR_OK;
+    return e;
 }
 
 enum err tool_flow_input(struct tool_call *c, struct spec_input *ret, struct why *why) {

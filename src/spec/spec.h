@@ -26,6 +26,9 @@ struct spec_world {
     enum err (*text)(void *ctx, struct slice path, struct slice *ret, struct why *why);
     void (*hash)(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]);
     int64_t now_ms; /* wall: "in two hours" counts from here */
+    /* A value for a parameter that is not given, from the caller's surroundings; false: there is none. `env` is the
+     * variable that the file names, or empty. NULL: there are no surroundings. */
+    bool (*param)(void *ctx, struct slice name, struct slice env, struct slice *ret);
 };
 
 struct spec_source {
@@ -34,9 +37,16 @@ struct spec_source {
     const struct json_node *root;
 };
 
+#define SPEC_PARAMS_MAX 256u /* that are given at once */
+
 struct spec_given { /* a parameter from outside */
     struct slice name, value;
+    bool is_json; /* a list or an object; else a text, which the type of the parameter reads */
 };
+
+/* An object of values as parameters; null is none. At most SPEC_PARAMS_MAX. */
+CHECKED enum err spec_given_read(const struct json_node *object, struct arena *arena, struct spec_given **ret,
+                                 uint32_t *ret_count, struct why *why);
 
 struct spec_input {
     struct spec_source source;

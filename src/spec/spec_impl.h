@@ -54,6 +54,24 @@ CHECKED enum err spec_params_read(struct spec *s);
 CHECKED enum err spec_fill(struct spec *s, const struct json_node *node, struct spec_scalar *ret);
 CHECKED enum err spec_param_check(struct spec *s, uint32_t at, struct slice name); /* there is one of that name */
 
+/* spec_param_type.c: what a parameter may be. */
+struct spec_param_value { /* as it is kept in struct spec_param */
+    uint8_t kind;
+    bool truth;
+    struct slice text;
+};
+/* The word of its type, its bounds and its pattern; its default is known as it was written. */
+CHECKED enum err spec_param_type_read(struct spec *s, struct spec_param *p);
+/* A value in the form that its type gives it; false: it is none of that type, and *ret is as it was. */
+bool spec_param_value(struct spec *s, const struct spec_param *p, const struct spec_given *from,
+                      struct spec_param_value *ret);
+/* Choices, bounds and pattern. ERR_INVALID with what was expected. */
+CHECKED enum err spec_param_fits(struct spec *s, const struct spec_param *p, struct slice value);
+enum err spec_param_unfit(struct spec *s, const struct spec_param *p, struct slice value); /* says so */
+void spec_param_wanted(const struct spec_param *p, char *ret, size_t size); /* "an integer from 1 to 9" */
+struct slice spec_plain_text(const struct json_node *n);                    /* of a plain value */
+bool spec_is_plain(const struct json_node *n);
+
 /* spec_template.c */
 CHECKED enum err spec_params_json(struct spec *s);
 /* Whether a default is a template of the slot; refuses one that uses anything else beside it. */
@@ -77,6 +95,9 @@ CHECKED enum err spec_job_read(struct spec *s, const struct json_node *node, uns
 bool spec_is_pattern(struct slice path); /* of an artifact: it may fit several files */
 CHECKED enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo);
 CHECKED enum err spec_need_capability(struct spec *s, struct spec_job *job, struct slice word); /* of its worker */
+
+/* spec_foreach.c */
+CHECKED enum err spec_foreach_read(struct spec *s, struct spec_job *job);
 
 /* spec_handler.c */
 CHECKED enum err spec_handler_read(struct spec *s, struct spec_job *job);

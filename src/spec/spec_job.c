@@ -153,123 +153,6 @@ static enum err read_inputs(struct spec *s, struct spec_job *job) {
     return ERR_OK;
 }
 
-/* ---- foreach ---- */
-
-static void lua_text(struct buf *out, struct slice text) {
-    buf_put_u8(out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        uint8_t c = text.ptr[i];
-        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
-            buf_printf(out, "\\%03u", c);
-        else
-            buf_put_u8(out, c);
-    }
-    buf_put_u8(out, '"');
-}
-
-static enum err put_value(struct spec *s, const struct json_node *n, struct buf *out) {
-    struct spec_scalar v = {0};
-    if (n->is_member) {
-        buf_put_u8(out, '[');
-        lua_text(out, n->key);
-        buf_put_slice(out, SLICE("] = "));
-    }
-    if (n->kind == JSON_ARRAY || n->kind == JSON_OBJECT) {
-        buf_put_u8(out, '{');
-        return ERR_OK;
-    }
-    if (n->kind == JSON_NULL) {
-        buf_put_slice(out, SLICE("null"));
-        return ERR_OK;
-    }
-    enum err e = spec_scalar(s, n, "a value", &v);
-    if (e == ERR_OK && v.kind == JSON_TEXT)
-        lua_text(out, v.text);
-    else if (e == ERR_OK)
-        buf_put_slice(out, v.text);
-    return e;
-}
-
-/* Writes the list and all in it, going down and up with a stack of its own. */
-static enum err put_list(struct spec *s, const struct json_node *list, struct buf *out) {
-    const struct json_node *open[JSON_READ_DEPTH_MAX];
-    uint32_t depth = 0;
-    const struct json_node *n = list->first;
-    buf_put_u8(out, '{');
-    for (;;) {
-        while (n == NULL) { /* a level is over */
-            buf_put_u8(out, '}');
-            if (depth == 0) return ERR_OK;
-            n = open[--depth]->next;
-            if (n != NULL) buf_put_slice(out, SLICE(", "));
-        }
-        enum err e = put_value(s, n, out);
-        if (e != ERR_OK || out->full) return e;
-        if (n->kind == JSON_ARRAY || n->kind == JSON_OBJECT) {
-            if (depth == JSON_READ_DEPTH_MAX) return spec_refuse(s, n->at, ERR_LIMIT, "nested too deep");
-            open[depth++] = n;
-            n = n->first;
-            continue;
-        }
-        n = n->next;
-        if (n != NULL) buf_put_slice(out, SLICE(", "));
-    }
-}
-
-/* A list is written as the expression that gives it. */
-static enum err list_expression(struct spec *s, const struct json_node *list, struct slice *ret) {
-    struct buf out;
-    buf_init(&out, WIRE_TEXT_MAX);
-    enum err e = put_list(s, list, &out);
-    if (e == ERR_OK && out.full)
-        e = spec_refuse(s, list->at, ERR_LIMIT,
-                        "a list of more than %u bytes: let an earlier job write the items as its output",
-                        WIRE_TEXT_MAX);
-    uint8_t *copy = e == ERR_OK ? spec_alloc(s, out.len) : NULL;
-    if (e == ERR_OK && copy == NULL) e = spec_full(s);
-    if (e == ERR_OK) {
-        memcpy(copy, out.at, out.len);
-        *ret = slice_of(copy, out.len);
-    }
-    buf_fini(&out);
-    return e;
-}
-
-static enum err read_allow(struct spec *s, const struct json_node *node, struct wire_options *o) {
-    struct spec_scalar v;
-    int64_t n = 0;
-    if (node == NULL) return ERR_OK;
-    enum err e = spec_scalar(s, node, "a number or a share like 10%", &v);
-    if (e != ERR_OK) return e;
-    bool share = v.text.len > 1 && v.text.ptr[v.text.len - 1] == '%';
-    struct slice digits = share ? slice_of(v.text.ptr, v.text.len - 1) : v.text;
-    if (!spec_number(digits, &n) || n < 0 || n > (share ? 100 : UINT32_MAX))
-        return spec_refuse(s, node->at, ERR_INVALID, "expected a number or a share like 10%%, found `%.*s`",
-                           SLICE_FMT(v.text));
-    *(share ? &o->allow_percent : &o->allow_count) = (uint32_t)n;
-    return ERR_OK;
-}
-
-static enum err read_foreach(struct spec *s, struct spec_job *job) {
-    struct spec_foreach x = {.in = job->foreach};
-    enum err e = ERR_OK;
-    if (job->foreach == NULL) return ERR_OK;
-    if (job->foreach->kind == JSON_OBJECT) {
-        x.in = NULL;
-        e = spec_object_read(s, &spec_foreach_keys, job->foreach, 0, &x);
-        if (e == ERR_OK && x.in == NULL)
-            e = spec_refuse(s, job->foreach->at, ERR_INVALID, "a foreach needs its items: `in`");
-    }
-    if (e != ERR_OK) return e;
-    job->o.gates |= GATE_BIT(GATE_EXPANSION);
-    job->o.max_parallel = x.max_parallel;
-    job->o.fail_fast = x.fail_fast;
-    e = read_allow(s, x.allow, &job->o);
-    if (e != ERR_OK) return e;
-    if (x.in->kind == JSON_ARRAY) return list_expression(s, x.in, &job->r.foreach);
-    return spec_expression(s, x.in, "foreach", &job->r.foreach);
-}
-
 /* ---- what it is ---- */
 
 static enum err read_run(struct spec *s, struct spec_job *job) {
@@ -409,7 +292,7 @@ enum err spec_job_finish(struct spec *s, struct spec_job *job, bool is_undo) {
     if (e == ERR_OK) e = read_artifacts(s, job);
     if (e == ERR_OK) e = spec_http_finish(s, job);
     if (e == ERR_OK) e = read_inputs(s, job);
-    if (e == ERR_OK) e = read_foreach(s, job);
+    if (e == ERR_OK) e = spec_foreach_read(s, job);
     if (e == ERR_OK) e = check_limits(s, job);
     if (e == ERR_OK) e = spec_sandbox_read(s, job);
     if (e == ERR_OK && job->o.kind == JOB_SERVICE) e = spec_service_reach(s, job);

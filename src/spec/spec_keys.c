@@ -112,8 +112,10 @@ static const struct spec_field job_fields[] = {
         .form = "number or name", .schema = "{\"type\":[\"string\",\"integer\"]}"),
     KEY("when",       SPEC_NODE,   spec_job, when, "an expression (above); if it is not true, the job is skipped", .where = IN_JOB,
         .form = "expression", .schema = "{\"type\":[\"string\",\"boolean\"]}"),
-    KEY("foreach",    SPEC_NODE,   spec_job, foreach, "a job for each item: an expression (above) that gives a list or a number, a list of plain values, or an object (below)", .where = IN_JOB,
-        .form = "expression, list or object", .schema = "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\"},{\"$ref\":\"#/$defs/foreach\"}]}"),
+    KEY("foreach",    SPEC_NODE,   spec_job, foreach, "a job for each item: an expression (above) that gives a list or a number, a list of plain values, lists by name (an item for each combination: `{os: [linux, mac], n: [1, 2]}`), or an object (below)", .where = IN_JOB,
+        .form = "expression, list or object", .schema = "{\"oneOf\":[{\"type\":[\"string\",\"number\"]},{\"type\":\"array\"},{\"$ref\":\"#/$defs/foreach\"},"
+        "{\"type\":\"object\",\"minProperties\":1,\"maxProperties\":8,\"propertyNames\":{\"not\":{\"enum\":[\"in\",\"exclude\",\"include\",\"max_parallel\",\"fail_fast\",\"allow\"]}},"
+        "\"additionalProperties\":{\"type\":[\"string\",\"number\",\"array\"]}}]}"),
     KEY("trigger",    SPEC_TRIGGER, spec_job, o.trigger, "when it starts: when all jobs that it needs have succeeded (default), when all have ended and none has failed (`none_failed`: skipped ones are fine), as soon as one has succeeded, or when all have ended", .where = IN_JOB | IN_DEFAULTS),
     KEY("on_upstream", SPEC_UPSTREAM, spec_job, o.on_upstream, "how it ends if its trigger cannot come any more: `fail` (default) or `skip`; `run` is the older word for `trigger: all_done`", .where = IN_JOB | IN_DEFAULTS),
     KEY("approval",   SPEC_OBJECT, spec_job, given, "a person must approve the job before it runs; keys as of a gate, a text is the message", .given = GIVEN_APPROVAL, .sub = &gate_keys, .where = IN_JOB | IN_DEFAULTS),
@@ -193,11 +195,18 @@ static const struct spec_field flow_fields[] = {
 };
 const struct spec_object spec_flow_keys = {"a flow", flow_fields, COUNT(flow_fields)};
 
+#define PLAIN_SCHEMA "{\"type\":[\"string\",\"number\",\"boolean\"]}"
 static const struct spec_field param_fields[] = {
-    KEY("default",     SPEC_NODE, spec_param, standard, "default value", .given = 1,
-        .form = "plain value", .schema = "{\"type\":[\"string\",\"number\",\"boolean\"]}"),
+    KEY("default",     SPEC_NODE, spec_param, standard, "default value; a parameter without one is required", .form = "value", .schema = "{}"),
+    KEY("type",        SPEC_NODE, spec_param, type_node, "what its values are: `string`, `integer`, `number`, `boolean`, `date`, `time`, `duration`, `list`, `object` or `json` (default: what the default value is)", .form = "word",
+        .schema = "{\"enum\":[\"string\",\"integer\",\"number\",\"boolean\",\"date\",\"time\",\"duration\",\"list\",\"object\",\"json\"]}"),
+    KEY("required",    SPEC_BOOL, spec_param, required, "`true`: there is no default, and there may be none", .given = GIVEN_REQUIRED),
     KEY("choices",     SPEC_NODE, spec_param, choices, "allowed values", .form = "list",
         .schema = "{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}"),
+    KEY("min",         SPEC_NODE, spec_param, min, "smallest value of an integer, a number or a duration; earliest date or time", .form = "value", .schema = PLAIN_SCHEMA),
+    KEY("max",         SPEC_NODE, spec_param, max, "largest value, latest date or time", .form = "value", .schema = PLAIN_SCHEMA),
+    KEY("pattern",     SPEC_NODE, spec_param, pattern, "regular expression that the whole text must fit, like `v[0-9]+` ([what it may hold](#patterns))", .form = "text", .schema = "{\"type\":\"string\"}"),
+    KEY("env",         SPEC_TEXT, spec_param, env, "variable of the environment that gives the value if nothing else does, with `--allow-env` (`REEVE_PARAM_NAME` is always read)"),
     KEY("description", SPEC_TEXT, spec_param, description, "for people"),
 };
 const struct spec_object spec_param_keys = {"a parameter", param_fields, COUNT(param_fields)};
@@ -283,7 +292,10 @@ static const struct spec_field step_fields[] = {
 const struct spec_object spec_step_keys = {"a step", step_fields, COUNT(step_fields)};
 
 static const struct spec_field foreach_fields[] = {
-    KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression or a list", .form = "expression or list", .schema = "{\"type\":[\"string\",\"array\"]}"),
+    KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression, a list, or lists by name, whose items are objects with one value of each: `{os: [linux, mac], version: jobs.list.outputs.versions}`",
+        .form = "expression, list or object", .schema = "{\"type\":[\"string\",\"number\",\"array\",\"object\"]}"),
+    KEY("exclude",      SPEC_NODE,  spec_foreach, exclude, "with lists by name: leave out items that have all values of one of these objects", .form = "list or expression", .schema = "{\"type\":[\"string\",\"array\"]}"),
+    KEY("include",      SPEC_NODE,  spec_foreach, include, "with lists by name: objects that are added as they are", .form = "list or expression", .schema = "{\"type\":[\"string\",\"array\"]}"),
     KEY("max_parallel", SPEC_COUNT, spec_foreach, max_parallel, "how many run at once"),
     KEY("fail_fast",    SPEC_BOOL,  spec_foreach, fail_fast, "cancel the rest as soon as it cannot succeed any more"),
     KEY("allow",        SPEC_NODE,  spec_foreach, allow, "number of items that may fail, or a share like `10%`", .form = "number or share", .schema = "{\"type\":[\"integer\",\"string\"]}"),

@@ -139,17 +139,48 @@ struct spec_flow {
     const struct json_node *on_success, *on_failure, *finally; /* as `jobs` */
 };
 
-struct spec_param {
-    uint32_t given; /* 1: it has a default */
-    struct slice name;
-    uint8_t kind; /* enum json_kind of its value; JSON_NULL = it has none yet */
-    bool truth;
-    struct slice value; /* as text */
-    uint32_t at;
-    bool is_late; /* its value is a template of the slot */
-    const struct json_node *standard, *choices;
-    struct slice description;
+/* What a parameter may be: its word, what is expected in a refusal, how its values are ordered, whether it is a text in
+ * JSON (of those a slot may decide). */
+/* clang-format off */
+#define SPEC_PARAM_TABLE(X)                                                       \
+    X(ANY,      "",         "a plain value",                        false, true)  \
+    X(STRING,   "string",   "a text",                               false, true)  \
+    X(INTEGER,  "integer",  "an integer",                           true,  false) \
+    X(NUMBER,   "number",   "a number",                             true,  false) \
+    X(BOOLEAN,  "boolean",  "true or false",                        false, false) \
+    X(DATE,     "date",     "a date like 2026-03-31",               true,  true)  \
+    X(TIME,     "time",     "a time like 2026-03-31T08:00:00Z",     true,  true)  \
+    X(DURATION, "duration", "a duration like 90s or 1h30m",         true,  true)  \
+    X(LIST,     "list",     "a list in JSON, like [\"a\", \"b\"]",  false, false) \
+    X(OBJECT,   "object",   "an object in JSON, like {\"a\": 1}",   false, false) \
+    X(JSON,     "json",     "JSON",                                 false, false)
+/* clang-format on */
+
+enum spec_param_type {
+#define X(name, word, wanted, is_ordered, is_text) SPEC_PARAM_##name,
+    SPEC_PARAM_TABLE(X)
+#undef X
+        SPEC_PARAM_TYPE_COUNT
 };
+
+struct regexp; /* regexp.h */
+
+struct spec_param {
+    uint32_t given; /* first: the reader's own */
+    struct slice name;
+    uint8_t type; /* enum spec_param_type; ANY = it has none: its values are what its default is */
+    uint8_t kind; /* enum json_kind of its value */
+    bool truth;
+    bool has_value;
+    bool is_late; /* its value is a template of the slot */
+    bool required;
+    struct slice value; /* as text; a list or an object as JSON */
+    uint32_t at;        /* of its name; of its value once that is the default */
+    const struct json_node *type_node, *standard, *choices, *min, *max, *pattern;
+    const struct regexp *regexp; /* the pattern, read */
+    struct slice env, description;
+};
+#define GIVEN_REQUIRED 1u
 
 struct spec_artifact {
     uint32_t given;
@@ -209,7 +240,7 @@ struct spec_sandbox { /* `sandbox: {…}` */
 
 struct spec_foreach {
     uint32_t given;
-    const struct json_node *in, *allow;
+    const struct json_node *in, *allow, *exclude, *include;
     uint32_t max_parallel;
     bool fail_fast;
 };

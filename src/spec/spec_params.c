@@ -2,6 +2,7 @@
  * stays as `${params.NAME}`. Values in which other templates may stand are read by spec_template.c. */
 #include <stdio.h>
 
+#include "json.h"
 #include "spec_impl.h"
 #include "spec_value.h"
 
@@ -19,15 +20,6 @@ static const struct spec_param *param_near(struct spec *s, struct slice name) {
     return NULL;
 }
 
-static bool is_plain(const struct json_node *n) {
-    return n->kind == JSON_TEXT || n->kind == JSON_NUMBER || n->kind == JSON_BOOL;
-}
-
-static struct slice plain_text(const struct json_node *n) {
-    if (n->kind == JSON_BOOL) return n->truth ? SLICE("true") : SLICE("false");
-    return n->text;
-}
-
 static bool name_is_good(struct slice name) {
     for (size_t i = 0; i < name.len; i++) {
         uint8_t c = name.ptr[i];
@@ -37,82 +29,108 @@ static bool name_is_good(struct slice name) {
     return name.len > 0;
 }
 
+/* The default as if it had been given; a list or an object of the file becomes JSON. */
+static enum err standard_given(struct spec *s, const struct spec_param *p, struct spec_given *ret) {
+    const struct json_node *n = p->standard;
+    struct buf out;
+    struct json j;
+    if (spec_is_plain(n) && !(n->kind == JSON_TEXT && p->type == SPEC_PARAM_JSON)) {
+        *ret = (struct spec_given){.name = p->name, .value = spec_plain_text(n)};
+        return ERR_OK;
+    }
+    buf_init(&out, 1u << 20);
+    json_init(&j, &out);
+    bool fits = json_tree_put(n, &j) && !out.full;
+    uint8_t *copy = fits ? spec_alloc(s, out.len) : NULL;
+    if (copy != NULL) memcpy(copy, out.at, out.len);
+    *ret = (struct spec_given){.name = p->name, .value = slice_of(copy, out.len), .is_json = true};
+    buf_fini(&out);
+    return copy != NULL ? ERR_OK : spec_refuse(s, n->at, ERR_LIMIT, "a default that is too large or nested too deep");
+}
+
+static enum err param_take(struct spec *s, struct spec_param *p, const struct spec_given *g) {
+    struct spec_param_value v;
+    if (!spec_param_value(s, p, g, &v)) {
+        if (p->type == SPEC_PARAM_ANY && p->standard != NULL && !g->is_json)
+            return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is %s in this flow, found `%.*s`",
+                               SLICE_FMT(p->name), json_kind_word(p->standard->kind), SLICE_FMT(g->value));
+        return spec_param_unfit(s, p, g->value);
+    }
+    p->has_value = true;
+    p->is_late = false;
+    p->kind = v.kind;
+    p->truth = v.truth;
+    p->value = v.text;
+    return spec_param_fits(s, p, v.text);
+}
+
+/* A short form is the default: a plain value, or nothing. */
 static enum err param_read(struct spec *s, const struct json_node *n, struct spec_param *ret) {
     struct spec_param p = {.name = n->key, .at = n->key_at};
     enum err e = ERR_OK;
     if (!name_is_good(n->key))
         return spec_refuse(s, n->key_at, ERR_INVALID, "the name of a parameter is letters, digits, `_` and `-`");
     if (n->kind == JSON_ARRAY)
-        return spec_refuse(s, n->at, ERR_INVALID, "expected a plain value or an object with `default`, found a list");
+        return spec_refuse(s, n->at, ERR_INVALID,
+                           "expected a plain value or an object with `default`, found a list; a parameter that is a "
+                           "list has `type: list` and its `default`");
     if (n->kind == JSON_OBJECT) e = spec_object_read(s, &spec_param_keys, n, 0, &p);
     if (e != ERR_OK) return e;
-    if (is_plain(n)) p.standard = n;
-    if (p.standard != NULL && !is_plain(p.standard))
+    if (spec_is_plain(n)) p.standard = n;
+    if (p.standard != NULL) e = spec_default_check(s, p.standard, &p.is_late);
+    if (e == ERR_OK) e = spec_param_type_read(s, &p);
+    if (e != ERR_OK) return e;
+    if (p.standard != NULL && p.type < SPEC_PARAM_LIST && !spec_is_plain(p.standard))
         return spec_refuse(s, p.standard->at, ERR_INVALID, "expected a plain value, found %s",
                            json_kind_word(p.standard->kind));
-    if (p.choices != NULL && p.choices->kind != JSON_ARRAY)
-        return spec_refuse(s, p.choices->at, ERR_INVALID, "expected a list of values, found %s",
-                           json_kind_word(p.choices->kind));
-    if (p.standard != NULL) e = spec_default_check(s, p.standard, &p.is_late);
-    if (e == ERR_OK && p.is_late && p.choices != NULL)
-        e = spec_refuse(s, p.choices->at, ERR_UNSUPPORTED, "a parameter whose default is a slot has no `choices`");
-    if (e != ERR_OK) return e;
-    if (p.standard != NULL) {
-        p.kind = p.standard->kind;
-        p.truth = p.standard->truth;
-        p.value = plain_text(p.standard);
+    if (p.is_late) {
+        p.kind = JSON_TEXT;
+        p.value = p.standard->text;
     }
     *ret = p;
     return ERR_OK;
 }
 
-/* A value from outside is text; it is what the default is, or what it looks like. */
 static enum err param_give(struct spec *s, const struct spec_given *g) {
     struct spec_param *p = param_find(s, g->name);
-    if (p == NULL) {
-        const struct spec_param *near = param_near(s, g->name);
-        if (near != NULL)
-            return why_set(s->why, ERR_UNKNOWN_NAME, "%s: the flow has no parameter `%.*s`; did you mean `%.*s`?",
-                           s->in->source.name, SLICE_FMT(g->name), SLICE_FMT(near->name));
-        return why_set(s->why, ERR_UNKNOWN_NAME, "%s: the flow has no parameter `%.*s`%s", s->in->source.name,
-                       SLICE_FMT(g->name), s->param_count == 0 ? "; it has no parameters" : "");
-    }
-    double number;
-    bool is_bool = slice_eq(g->value, SLICE("true")) || slice_eq(g->value, SLICE("false"));
-    bool is_number = json_number_f64(g->value, &number) == ERR_OK;
-    uint8_t kind = is_bool ? JSON_BOOL : is_number ? JSON_NUMBER : JSON_TEXT;
-    if (p->kind == JSON_TEXT) kind = JSON_TEXT;
-    if ((p->kind == JSON_NUMBER || p->kind == JSON_BOOL) && kind != p->kind)
-        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is %s in this flow, found `%.*s`",
-                           SLICE_FMT(p->name), json_kind_word(p->kind), SLICE_FMT(g->value));
-    p->kind = kind;
-    p->is_late = false;
-    p->value = g->value;
-    p->truth = slice_eq(g->value, SLICE("true"));
-    return ERR_OK;
+    if (p != NULL) return param_take(s, p, g);
+    const struct spec_param *near = param_near(s, g->name);
+    if (near != NULL)
+        return why_set(s->why, ERR_UNKNOWN_NAME, "%s: the flow has no parameter `%.*s`; did you mean `%.*s`?",
+                       s->in->source.name, SLICE_FMT(g->name), SLICE_FMT(near->name));
+    return why_set(s->why, ERR_UNKNOWN_NAME, "%s: the flow has no parameter `%.*s`%s", s->in->source.name,
+                   SLICE_FMT(g->name), s->param_count == 0 ? "; it has no parameters" : "");
 }
 
-static enum err param_check(struct spec *s, const struct spec_param *p) {
-    if (p->kind == JSON_NULL)
-        return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is required: pass -p %.*s=VALUE",
-                           SLICE_FMT(p->name), SLICE_FMT(p->name));
+static enum err refuse_missing(struct spec *s, const struct spec_param *p) {
+    char wanted[100] = "", how[100] = "";
+    if (p->type != SPEC_PARAM_ANY || p->choices != NULL) {
+        spec_param_wanted(p, wanted + 2, sizeof wanted - 3);
+        memcpy(wanted, " (", 2);
+        memcpy(wanted + strlen(wanted), ")", 2);
+    }
+    if (p->env.len > 0) snprintf(how, sizeof how, ", or set %.*s and pass --allow-env", SLICE_FMT(p->env));
+    return spec_refuse(s, p->at, ERR_INVALID, "parameter `%.*s` is required%s: pass -p %.*s=VALUE%s",
+                       SLICE_FMT(p->name), wanted, SLICE_FMT(p->name), how);
+}
+
+/* What was not given: from the surroundings of the caller, or its default. */
+static enum err param_settle(struct spec *s, struct spec_param *p) {
+    const struct spec_world *w = &s->in->world;
+    struct spec_given from = {.name = p->name};
+    if (p->has_value) return ERR_OK;
+    if (w->param != NULL && w->param(w->ctx, p->name, p->env, &from.value)) return param_take(s, p, &from);
+    if (p->standard == NULL) return refuse_missing(s, p);
     if (p->is_late && !s->in->has_slot && !s->in->grows)
         return spec_refuse(
             s, p->at, ERR_INVALID,
             "parameter `%.*s` gets its value from the slot of a schedule: pass -p %.*s=VALUE, or run the "
             "flow with `reeve schedule add`",
             SLICE_FMT(p->name), SLICE_FMT(p->name));
-    if (p->choices == NULL) return ERR_OK;
-    for (const struct json_node *c = p->choices->first; c != NULL; c = c->next)
-        if (is_plain(c) && slice_eq(plain_text(c), p->value)) return ERR_OK;
-    char choices[160] = "";
-    size_t len = 0;
-    for (const struct json_node *c = p->choices->first; c != NULL && len < sizeof choices; c = c->next)
-        if (is_plain(c))
-            len += (size_t)snprintf(choices + len, sizeof choices - len, "%s%.*s", len > 0 ? ", " : "",
-                                    SLICE_FMT(plain_text(c)));
-    return spec_refuse(s, p->choices->at, ERR_INVALID, "parameter `%.*s` is `%.*s`; expected one of %s",
-                       SLICE_FMT(p->name), SLICE_FMT(p->value), choices);
+    if (p->is_late) return ERR_OK;
+    enum err e = standard_given(s, p, &from);
+    p->at = p->standard->at;
+    return e == ERR_OK ? param_take(s, p, &from) : e;
 }
 
 enum err spec_params_read(struct spec *s) {
@@ -127,8 +145,41 @@ enum err spec_params_read(struct spec *s) {
     for (const struct json_node *n = node != NULL ? node->first : NULL; e == ERR_OK && n != NULL; n = n->next)
         e = param_read(s, n, &s->params[s->param_count++]);
     for (uint32_t i = 0; e == ERR_OK && i < s->in->given_count; i++) e = param_give(s, &s->in->given[i]);
-    for (uint32_t i = 0; e == ERR_OK && i < s->param_count; i++) e = param_check(s, &s->params[i]);
+    for (uint32_t i = 0; e == ERR_OK && i < s->param_count; i++) e = param_settle(s, &s->params[i]);
     return e == ERR_OK ? spec_params_json(s) : e;
+}
+
+enum err spec_given_read(const struct json_node *object, struct arena *arena, struct spec_given **ret,
+                         uint32_t *ret_count, struct why *why) {
+    if (object->kind != JSON_OBJECT || object->count > SPEC_PARAMS_MAX)
+        return why_set(why, ERR_INVALID, "params: expected an object of at most %u values", SPEC_PARAMS_MAX);
+    struct spec_given *list = arena_try(arena, sizeof *list * (object->count + 1u));
+    if (list == NULL) return why_set(why, ERR_LIMIT, "params: no memory for them");
+    uint32_t count = 0;
+    for (const struct json_node *n = object->first; n != NULL; n = n->next) {
+        struct spec_given given = {.name = n->key, .is_json = !spec_is_plain(n)};
+        struct buf text;
+        struct json j;
+        if (n->kind == JSON_NULL) continue;
+        if (!given.is_json) {
+            given.value = spec_plain_text(n);
+            list[count++] = given;
+            continue;
+        }
+        buf_init(&text, 1u << 20);
+        json_init(&j, &text);
+        bool fits = json_tree_put(n, &j) && !text.full;
+        uint8_t *copy = fits ? arena_try(arena, text.len) : NULL;
+        if (copy != NULL) memcpy(copy, text.at, text.len);
+        given.value = slice_of(copy, text.len);
+        buf_fini(&text);
+        if (copy == NULL)
+            return why_set(why, ERR_LIMIT, "params: `%.*s` is too large or nested too deep", SLICE_FMT(n->key));
+        list[count++] = given;
+    }
+    *ret = list;
+    *ret_count = count;
+    return ERR_OK;
 }
 
 /* ---- filling in ---- */
@@ -186,7 +237,8 @@ static enum err fill_text(struct spec *s, const struct json_node *node, struct b
         enum err e = reference(s, node, slice_of(text.ptr + opening, text.len - opening), &len, &p);
         if (e != ERR_OK) return e;
         if (opening == 0 && len == text.len) { /* nothing but the parameter: it stays a number or a truth */
-            *ret = (struct spec_scalar){p->kind, p->truth, p->value};
+            bool is_plain = p->kind == JSON_NUMBER || p->kind == JSON_BOOL;
+            *ret = (struct spec_scalar){is_plain ? p->kind : JSON_TEXT, p->truth, p->value};
             return ERR_OK;
         }
         buf_put_slice(out, p->value);
@@ -204,7 +256,7 @@ enum err spec_fill(struct spec *s, const struct json_node *node, struct spec_sca
     size_t at;
     bool escaped;
     if (node->kind != JSON_TEXT || !opening_find(node->text, 0, &at, &escaped)) {
-        *ret = (struct spec_scalar){node->kind, node->truth, plain_text(node)};
+        *ret = (struct spec_scalar){node->kind, node->truth, spec_plain_text(node)};
         return ERR_OK;
     }
     struct buf out;

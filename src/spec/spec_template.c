@@ -20,15 +20,14 @@ static enum err text_keep(struct spec *s, struct buf *out, struct slice *ret) {
 
 static void param_write(const struct spec_param *p, struct buf *out) {
     struct json j;
-    double ignored;
     json_init(&j, out);
     json_text(&j, p->name);
     buf_put_u8(out, ':');
     json_init(&j, out);
-    if (p->kind == JSON_BOOL || (p->kind == JSON_NUMBER && json_number_f64(p->value, &ignored) == ERR_OK))
-        buf_put_slice(out, p->value);
-    else
+    if (p->kind == JSON_TEXT)
         json_text(&j, p->value);
+    else
+        buf_put_slice(out, p->value);
 }
 
 /* The values that are known, or the templates of the others. */
@@ -53,6 +52,21 @@ static enum err params_write(struct spec *s, bool late, struct slice *ret) {
 #define TRIGGER_SAMPLE SLICE("{\"key\":\"any\",\"value\":\"\",\"change\":\"changed\",\"version\":1,\"count\":1}")
 #define SLOT_ROOTS (ROOT_BIT(ROOT_SCHEDULE) | ROOT_BIT(ROOT_TRIGGER)) /* what only a schedule's flow has */
 
+/* What a slot decides is of its type for some slot, too. */
+static enum err check_late(struct spec *s) {
+    const struct json_node *all = NULL;
+    struct why inner = {{0}};
+    enum err e = json_tree_read(s->rehearsed_json, &s->limits, s->arena, &all, &inner);
+    for (uint32_t i = 0; e == ERR_OK && i < s->param_count; i++) {
+        const struct spec_param *p = &s->params[i];
+        struct spec_param_value unused;
+        if (!p->is_late) continue;
+        struct spec_given given = {.value = json_tree_get(all, p->name)->text};
+        if (!spec_param_value(s, p, &given, &unused)) e = spec_param_unfit(s, p, given.value);
+    }
+    return e;
+}
+
 enum err spec_params_json(struct spec *s) {
     struct scope scope = {.schedule = SLOT_SAMPLE, .trigger = TRIGGER_SAMPLE};
     struct template_fill how = {.scope = &scope, .limits = &s->limits, .stage = STAGE_READY, .is_last = true};
@@ -67,7 +81,7 @@ enum err spec_params_json(struct spec *s) {
     if (e == ERR_OK && s->late_count > 0) e = params_write(s, true, &s->late_json);
     if (e != ERR_OK || s->late_count == 0) return e;
     e = template_params(s->params_json, s->late_json, &how, s->arena, &s->rehearsed_json, &inner);
-    return e == ERR_OK ? ERR_OK : spec_refuse(s, s->flow.params->at, e, "%s", inner.text);
+    return e == ERR_OK ? check_late(s) : spec_refuse(s, s->flow.params->at, e, "%s", inner.text);
 }
 
 /* What an expression or a template of the file may look at while it is read. */

@@ -394,6 +394,12 @@ static void nightly(void **state) {
     snprintf(args, sizeof args, "logs %s/extract", made);
     assert_string_equal(realcli_ok(r, args, NULL).out, "extracted 2026-10-31\n");
     assert_string_equal(log_of(made, "load"), "loaded 2026/10 made by nightly\n");
+    snprintf(args, sizeof args, "show %s --source", made); /* a schedule keeps its file */
+    assert_has(realcli_ok(r, args, NULL).out, "day: ");
+    ran = realcli_ok(r, "schedule backfill nightly --since 2026-10-05 --until 2026-10-08 --dry-run", NULL);
+    assert_has(ran.out, "2026-10-05T02:30:00");
+    assert_has(ran.out, "2026-10-07T02:30:00");
+    assert_null(strstr(ran.out, "2026-10-08"));
     (void)realcli_ok(r, "schedule rm nightly", NULL);
 }
 
@@ -420,6 +426,28 @@ static void workdays(void **state) {
     assert_string_equal(log_of(id, "report"), "report of 2026-12-01\n");
 }
 
+static void matrix(void **state) {
+    (void)state;
+    const char *id = run("matrix", "", NULL, 0);
+    assert_states(id, "test succeeded, test[3] succeeded, docs[5] succeeded");
+    assert_string_equal(log_of(id, "test[0]"), "testing 12 on linux\n");
+    assert_string_equal(log_of(id, "test[2]"), "testing 13 on mac\n");
+    assert_string_equal(log_of(id, "test[3]"), "testing 14 on bsd\n");
+    assert_string_equal(log_of(id, "docs[3]"), "en false\n");
+}
+
+static void params(void **state) {
+    (void)state;
+    const char *id = run("params", "-p @examples/params.env -p size=large", NULL, 0);
+    assert_string_equal(log_of(id, "load[2]"), "load v2.1 2026-03-01 large east 3 of 3\n");
+    assert_string_equal(log_of(id, "report"), "2026-03-01 at rate 0.5, at most 100 rows\n");
+    id = run("params", "-p day=2026-03-02 -p dry=true", NULL, 0);
+    assert_states(id, "load skipped, report succeeded");
+    struct ran ran = realcli_run(r, "submit examples/params.yaml -p day=2025-12-31", NULL, NULL);
+    assert_int_equal(ran.exit_code, 2);
+    assert_has(ran.err, "parameter `day` is `2025-12-31`; expected a date like 2026-03-31, 2026-01-01 or later");
+}
+
 static const struct {
     const char *name;
     void (*test)(void **state);
@@ -441,8 +469,10 @@ static const struct {
     {"http.sh", http_client},
     {"limits", limits},
     {"map-reduce", map_reduce},
+    {"matrix", matrix},
     {"ml-gate", ml_gate},
     {"nightly", nightly},
+    {"params", params},
     {"retries", retries},
     {"saga-booking", saga_booking},
     {"saga-failure", saga_failure},

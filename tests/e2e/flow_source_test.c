@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "realserver.h"
+#include "realworker.h"
 #include "webclient.h"
 #include "wireclient.h"
 
@@ -343,11 +344,76 @@ static void the_command_line_shows_and_runs_again(void **state) {
     in_shell("run show --json $(cat f/new)/a");
     says("\"DAY\":\"sun\"");
     in_shell("! run rerun x -p a=b 2>&1");
-    says("--param and --wait need --new");
+    says("--param, --params and --wait need --new");
     in_shell("! run show --source x/a 2>&1");
     says("--source takes a flow, not a job");
     in_shell("! run rerun --new x y 2>&1");
     says("--new takes one flow");
+}
+
+/* What only the message of a submit said is said again: here, that every failure compensates. */
+static void what_only_the_message_said_is_said_again(void **state) {
+    (void)state;
+    struct wire_flow flow = flow_of("{\"jobs\": {\"a\": {\"noop\": true, \"compensate\": {\"noop\": true}}, "
+                                    "\"b\": {\"fail\": 3, \"needs\": \"a\", \"retries\": 0}}}",
+                                    NULL);
+    flow.compensate_on = COMPENSATE_FAILURE;
+    const struct wire_submitted_flow *got = again(submit(&flow), NULL);
+    struct realworker worker;
+    char command[256];
+    snprintf(command, sizeof command, "run wait %.*s; run show %.*s/a~undo", SLICE_FMT(got->flow),
+             SLICE_FMT(got->flow));
+    realworker_make(&worker, &server, "worker");
+    realworker_start(&worker, &server);
+    in_shell(command);
+    says("a~undo  succeeded");
+    realworker_kill(&worker);
+}
+
+/* Without a file: the jobs as they were submitted, with all that the file of somebody else once said of them. */
+static void a_flow_without_a_file_runs_again_as_it_was(void **state) {
+    (void)state;
+    struct wire_flow flow = {
+        .name = SLICE("bare"),
+        .compensate_on = COMPENSATE_FAILURE,
+        .spec = SLICE("{\"defaults\": {\"backoff\": \"1ms\"}, \"jobs\": {"
+                      "\"a\": {\"noop\": true, \"compensate\": {\"noop\": true}}, "
+                      "\"each\": {\"run\": \"echo item ${item} of $A\", \"needs\": \"a\", \"foreach\": [\"x\", \"y\"], "
+                      "\"env\": {\"A\": \"${flow.name}\"}}, "
+                      "\"b\": {\"fail\": 3, \"needs\": \"each\", \"retries\": 2}}}")};
+    char *id = submit(&flow);
+    assert_int_equal(view_of(id).source.len, 0);
+    const struct wire_submitted_flow *got = again(id, "{\"x\": 1}");
+    assert_non_null(memmem(got->message.ptr, got->message.len, "has no file that parameters", 27));
+    got = again(id, NULL);
+    if (got->code.len > 0) fail_msg("%.*s", SLICE_FMT(got->message));
+    assert_int_equal(got->job_count, 3);
+    char command[256];
+    struct realworker worker;
+    snprintf(command, sizeof command, "N=%.*s; ! run wait $N; run logs $N/each[1]; run show $N/a~undo; run show $N/b",
+             SLICE_FMT(got->flow));
+    realworker_make(&worker, &server, "worker");
+    realworker_start(&worker, &server);
+    in_shell(command);
+    says("item y of bare");
+    says("a~undo  succeeded");
+    says("3 of 3");
+    realworker_kill(&worker);
+}
+
+/* A schedule keeps its file for as long as it is there, and so do its flows. */
+static void a_schedule_keeps_its_file(void **state) {
+    (void)state;
+    in_shell(
+        "mkdir -p s; printf 'name: nightly\nparams:\n  day: \"${schedule.date}\" # which\njobs:\n  a: {noop: true, "
+        "when: params.day ~= nil}\n' >s/nightly.yaml; run schedule add s/nightly.yaml --every 1h");
+    let_a_sweep_pass("three");
+    in_shell("run schedule run nightly >s/id; run show $(cut -d' ' -f1 s/id) --source | cmp - s/nightly.yaml");
+    in_shell("run rerun --new $(cut -d' ' -f1 s/id) -p day=2026-01-02 >s/new; run show $(cat s/new)");
+    says("again of");
+    in_shell("! run rerun --new $(cut -d' ' -f1 s/id)");
+    says("pass -p day=VALUE");
+    in_shell("run schedule rm nightly");
 }
 
 int main(void) {
@@ -365,6 +431,9 @@ int main(void) {
         cmocka_unit_test(http_keeps_shows_and_runs_again),
         cmocka_unit_test(a_file_of_a_message_is_kept_beside_its_spec),
         cmocka_unit_test(the_command_line_shows_and_runs_again),
+        cmocka_unit_test(what_only_the_message_said_is_said_again),
+        cmocka_unit_test(a_flow_without_a_file_runs_again_as_it_was),
+        cmocka_unit_test(a_schedule_keeps_its_file),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -48,8 +48,8 @@ static uint32_t split(const char *text, struct spec_given given[8]) {
     uint32_t count = 0;
     while (text != NULL && *text != 0 && count < 8) {
         const char *equals = strchr(text, '='), *end = strchrnul(text, ' ');
-        given[count++] = (struct spec_given){slice_of(text, (size_t)(equals - text)),
-                                             slice_of(equals + 1, (size_t)(end - equals - 1))};
+        given[count++] = (struct spec_given){.name = slice_of(text, (size_t)(equals - text)),
+                                             .value = slice_of(equals + 1, (size_t)(end - equals - 1))};
         text = *end != 0 ? end + 1 : end;
     }
     return count;

@@ -865,13 +865,12 @@ static void schedules_can_be_looked_at(void **state) {
     view_each_schedule(s, count_schedule, &last);
     assert_int_equal(last, view(r).revision);
     struct arena arena;
-    struct slice tenant;
-    struct tlv_list jobs;
+    struct schedule_made made;
     arena_init(&arena, 4096, 1 << 20);
     uint32_t walked = 0;
-    for (uint32_t at = 0; (at = view_schedule_next(s, at, &arena, &tenant, &jobs)) != 0; walked++) {
-        assert_true(slice_eq(tenant, SLICE("acme")));
-        assert_int_equal(jobs.count, 2);
+    for (uint32_t at = 0; (at = view_schedule_next(s, at, &arena, &made)) != 0; walked++) {
+        assert_true(slice_eq(made.tenant, SLICE("acme")));
+        assert_int_equal(made.jobs.count, 2);
     }
     assert_int_equal(walked, 1);
     arena_fini(&arena);

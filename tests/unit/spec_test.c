@@ -610,6 +610,48 @@ static void items_and_templates(void **state) {
     flowlab_fini(&l);
 }
 
+/* Lists by name: an item for each combination. */
+static void lists_by_name_are_multiplied(void **state) {
+    (void)state;
+    struct flowlab l;
+    flowlab_init(&l);
+    good(&l,
+         "params: {n: 2}\n"
+         "jobs:\n"
+         "  list: x\n"
+         "  short: {run: 'x ${item.os}', foreach: {os: [linux, mac], n: params.n}}\n"
+         "  long: {run: x, needs: list, foreach: {in: {os: [a], v: jobs.list.outputs}, exclude: [{os: a, v: 1}],\n"
+         "         include: [{os: b}], max_parallel: 2}}\n",
+         NULL);
+    assert_slice(flowlab_run(&l, "short").foreach, "product(\"os\", {\"linux\", \"mac\"}, \"n\", (params.n\n))");
+    assert_slice(flowlab_run(&l, "long").foreach,
+                 "concat(exclude(product(\"os\", {\"a\"}, \"v\", (jobs.list.outputs\n)), "
+                 "{{[\"os\"] = \"a\", [\"v\"] = 1}}), {{[\"os\"] = \"b\"}})");
+    assert_int_equal(flowlab_options(&l, "long")->max_parallel, 2);
+    static const struct {
+        const char *foreach, *words;
+    } bad[] = {
+        {"{os: [a], max_parallel: 2}", "a foreach has no key `os`"},
+        {"{max_parallel: 2}", "flow.yaml:2:29: a foreach needs its items: `in`"},
+        {"{in: [a], exclude: [{a: 1}]}", "`exclude` and `include` need lists by name in `in`"},
+        {"{in: {a: [1]}, include: [x]}", "`include` is a list of objects like {os: mac}, found a text in it"},
+        {"{in: {}}", "expected 1 to 8 lists by name, found 0"},
+        {"{a: [1], b: [1], c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1}", "expected 1 to 8 lists by name, found 9"},
+        {"{a: jobs.list.outputs}", "it uses outputs of `list`: add that job to `needs`"},
+        {"{a: {b: [1]}}", "expected an expression, found an object"},
+        {"{a: params.m}", "there is no parameter `m`"},
+        {"{a: return 5}", "each list is an expression, not statements"},
+        {"{a: '1 +'}", "foreach"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "params: {n: 1}\njobs: {a: {run: x, foreach: %s}, list: x}\n", bad[i].foreach);
+        enum err e = flowlab_read(&l, slice_str(text), NULL);
+        if (e == ERR_OK || strstr(l.why.text, bad[i].words) == NULL) fail_msg("%s: %s", bad[i].foreach, l.why.text);
+    }
+    flowlab_fini(&l);
+}
+
 /* What is filled in here, what is left for the server, and what is nobody's but the shell's. */
 static void templates_are_filled_in_by_stages(void **state) {
     (void)state;
@@ -969,6 +1011,7 @@ int main(void) {
         cmocka_unit_test(a_compensation_is_a_job_of_its_own),
         cmocka_unit_test(stages_and_times_of_a_flow),
         cmocka_unit_test(items_and_templates),
+        cmocka_unit_test(lists_by_name_are_multiplied),
         cmocka_unit_test(templates_are_filled_in_by_stages),
         cmocka_unit_test(a_slot_decides_parameters),
         cmocka_unit_test(what_a_slot_cannot_decide_is_refused),

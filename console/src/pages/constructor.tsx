@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, save } from "../api/client";
 import type { PageProps } from "../app";
 import { flowPath, navigate, setQuery } from "../router";
+import { parametersOf, sampleOf } from "../ui/parameters";
 import { Page } from "../ui/parts";
 import { act, say } from "../ui/toast";
 import { Canvas } from "./constructor/canvas";
@@ -14,7 +15,7 @@ import { useEditor, type Editor } from "./constructor/editor";
 import { Inspector } from "./constructor/inspector";
 import { shortcuts, useKeys } from "./constructor/keys";
 import { flowAsFile } from "./constructor/from_flow";
-import { parametersToGive, problemsOf, type Problem } from "./constructor/problems";
+import { problemsOf, type Problem } from "./constructor/problems";
 import { Source } from "./constructor/source";
 import { check, submit } from "./constructor/submit";
 import { templates } from "./constructor/templates";
@@ -134,11 +135,11 @@ export default function Constructor({ place }: PageProps) {
       return undefined;
     }).finally(() => (submitting.current = false));
   };
-  const params = parametersToGive(editor.draft);
+  const params = parametersOf(editor.draft.flow);
   const onSubmit = () => (params.length > 0 ? ask("params") : sendWith({}));
   const onCheck = () =>
     void judged(async () => {
-      const given = Object.fromEntries(params.map(({ name, value }) => [name, value === "" ? "x" : value]));
+      const given = Object.fromEntries(params.flatMap((one) => (one.needed || one.value !== "" ? [[one.name, sampleOf(one) ?? "x"]] : [])));
       const answer = await check(editor.draft, given);
       return `The server would accept it: ${answer.job_count} ${answer.job_count === 1 ? "job" : "jobs"}.`;
     });

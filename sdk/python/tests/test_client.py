@@ -1,7 +1,9 @@
 """The blocking client against a real server."""
 
+import json
 import os
 import signal
+import tempfile
 import threading
 import unittest
 
@@ -28,6 +30,25 @@ class Asking(lab.Lab):
         self.assertEqual(self.client.flow(flow)["name"], "hello")
         self.assertIn(flow, [view["flow"] for view in self.client.flows(name="hello")])
         self.assertGreater(len(self.client.stats()), 5)
+
+    def test_a_file_is_kept_with_its_parameters(self) -> None:
+        text = b'{"params": {"day": {"type": "date"}, "tags": {"type": "list", "default": []}},\n "jobs": {"a": {"noop": true}}}\n'
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "etl.json")
+            with open(path, "wb") as file:
+                file.write(text)
+            with self.assertRaisesRegex(errors.Invalid, "etl.json:1:13: parameter `day` is `monday`; expected a date like"):
+                self.client.submit_file(path, params={"day": "monday"})
+            flow = self.client.submit_file(path, params={"day": "2026-03-01", "tags": ["a", 1]})
+            os.rename(path, os.path.join(folder, "etl.yaml"))
+            with open(os.path.join(folder, "etl.yaml"), "wb") as file:
+                file.write(b"jobs: {}")
+            with self.assertRaisesRegex(ValueError, "only flow files in JSON"):
+                self.client.submit_file(os.path.join(folder, "etl.yaml"))
+        got = self.client.request("source_get", {"flow": flow})
+        self.assertEqual(got["text"], text.decode())
+        self.assertEqual(got["name"], "etl.json")
+        self.assertEqual(json.loads(got["params"]), {"day": "2026-03-01", "tags": ["a", 1]})
 
     def test_refusals_are_exceptions_by_their_code(self) -> None:
         with self.assertRaisesRegex(errors.UnknownName, "there is no job `zz`"):

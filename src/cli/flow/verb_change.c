@@ -43,8 +43,9 @@ static const struct {
 
 enum err verb_rerun(struct cli *c) {
     if (cli_flag(c, "new") != NULL) return verb_rerun_new(c);
-    if (cli_flag(c, "param") != NULL || cli_flag(c, "wait") != NULL)
-        return cli_refuse(c, ERR_INVALID, "--param and --wait need --new: without it the jobs run again as they were");
+    if (cli_flag(c, "param") != NULL || cli_flag(c, "params") != NULL || cli_flag(c, "wait") != NULL)
+        return cli_refuse(c, ERR_INVALID,
+                          "--param, --params and --wait need --new: without it the jobs run again as they were");
     return verb_targets(c);
 }
 

@@ -9,6 +9,7 @@
 #include "api_print.h"
 #include "limit.h"
 #include "out.h"
+#include "params.h"
 #include "spec.h"
 #include "verbs.h"
 #include "yaml_tree.h"
@@ -52,6 +53,7 @@ struct spec_reading {
     enum flow_use use;
     struct wire_source_file *kept; /* those that it names, FILES_MAX of them */
     uint32_t kept_count;
+    struct params *params;
 };
 
 static void hash(void *ctx, struct slice bytes, uint8_t ret[SPEC_HASH_BYTES]) {
@@ -125,6 +127,11 @@ static enum err file(void *ctx, struct slice path, struct spec_file *ret, struct
     return e;
 }
 
+static bool param(void *ctx, struct slice name, struct slice env, struct slice *ret) {
+    struct spec_reading *r = ctx;
+    return params_from_environment(r->params, name, env, ret);
+}
+
 static bool is_json(const char *path, struct slice text) {
     size_t len = strlen(path), i = 0;
     if (len > 5 && strcmp(path + len - 5, ".json") == 0) return true;
@@ -133,23 +140,6 @@ static bool is_json(const char *path, struct slice text) {
 }
 
 /* ---- what is kept of it with the flow ---- */
-
-static struct slice params_json(struct cli *c, const struct spec_input *in) {
-    struct buf text;
-    struct json j;
-    if (in->given_count == 0) return (struct slice){0};
-    buf_init(&text, WIRE_BODY_MAX);
-    json_init(&j, &text);
-    json_object(&j);
-    for (uint32_t i = 0; i < in->given_count; i++) {
-        json_key_slice(&j, in->given[i].name);
-        json_text(&j, in->given[i].value);
-    }
-    json_object_end(&j);
-    struct slice ret = arena_slice(&c->arena, buf_slice(&text));
-    buf_fini(&text);
-    return ret;
-}
 
 /* A server reads JSON, so what is written in YAML goes along in both. What is too much goes by its name alone. */
 static void source_keep(const struct spec_reading *r, const struct spec_input *in, bool is_json,
@@ -160,7 +150,7 @@ static void source_keep(const struct spec_reading *r, const struct spec_input *i
     struct buf spec;
     struct json j;
     ret->source_name = slice_str(slash != NULL ? slash + 1 : r->path);
-    ret->params = params_json(r->cli, in);
+    ret->params = params_json(r->params);
     buf_init(&spec, SOURCE_BYTES_MAX);
     json_init(&j, &spec);
     bool fits = r->kept_count <= FILES_MAX && bytes <= SOURCE_BYTES_MAX;
@@ -175,9 +165,9 @@ static void source_keep(const struct spec_reading *r, const struct spec_input *i
 enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use, struct wire_flow *ret,
                              struct spec_schedule *ret_schedule) {
     struct wire_source_file *kept = ARENA_ARRAY(&c->arena, struct wire_source_file, FILES_MAX);
-    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use, kept, 0};
+    struct params *params = ARENA_NEW(&c->arena, struct params);
+    struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use, kept, 0, params};
     struct limits limits;
-    struct tlv_list params = {0};
     limits_default(&limits);
     struct spec_input in = {
         .source = {.name = r.path},
@@ -185,23 +175,21 @@ enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use,
         .keeps_replicas = use == FLOW_DEPLOYED,
         .has_slot = use == FLOW_SCHEDULED,
         .world = {
-            .ctx = &r, .file = file, .text = text, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms}};
+            .ctx = &r, .file = file, .text = text, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms, .param = param}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
     if (e == ERR_OK && in.source.text.len == 0)
         e = cli_refuse(c, ERR_INVALID, "%s: the file is empty: a flow needs jobs", r.path);
-    if (e == ERR_OK) e = cli_pairs(c, "param", &params);
+    if (e == ERR_OK) e = params_read(c, params);
     if (e != ERR_OK) return e;
-    const struct wire_pair *pairs = params.at;
-    struct spec_given *given = ARENA_ARRAY(&c->arena, struct spec_given, params.count + 1);
-    for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
-    in.given = given;
-    in.given_count = params.count;
+    in.given = params->given;
+    in.given_count = params->count;
     bool json = is_json(path, in.source.text);
     e = json ? json_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why)
              : yaml_tree_read(in.source.text, &limits, &c->arena, &in.source.root, c->why);
     if (e != ERR_OK) return why_wrap(c->why, e, "%s", r.path);
     e = spec_read_scheduled(&in, &c->arena, ret, ret_schedule, c->why);
-    if (e == ERR_OK && (use == FLOW_SUBMITTED || use == FLOW_DEPLOYED)) source_keep(&r, &in, json, ret);
+    bool is_kept = use == FLOW_SUBMITTED || use == FLOW_DEPLOYED || use == FLOW_SCHEDULED;
+    if (e == ERR_OK && is_kept) source_keep(&r, &in, json, ret);
     return e;
 }
 
@@ -414,16 +402,13 @@ enum err verb_submit(struct cli *c) {
 /* ---- again ---- */
 
 enum err verb_rerun_new(struct cli *c) {
-    struct tlv_list params = {0};
+    struct params *params = ARENA_NEW(&c->arena, struct params);
     struct flow_sent sent;
     struct wire_again m = {.flow = slice_str(c->args[0])};
     if (c->arg_count > 1) return cli_refuse(c, ERR_INVALID, "--new takes one flow");
-    enum err e = cli_pairs(c, "param", &params);
+    enum err e = params_read(c, params);
     if (e != ERR_OK) return e;
-    const struct wire_pair *pairs = params.at;
-    struct spec_given *given = ARENA_ARRAY(&c->arena, struct spec_given, params.count + 1);
-    for (uint32_t i = 0; i < params.count; i++) given[i] = (struct spec_given){pairs[i].key, pairs[i].value};
-    m.params = params_json(c, &(struct spec_input){.given = given, .given_count = params.count});
+    m.params = params_json(params);
     e = send_part(c, WIRE_AGAIN, &m, &sent);
     return e == ERR_OK ? flow_sent_end(c, &sent) : e;
 }

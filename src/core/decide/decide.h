@@ -100,6 +100,7 @@ enum err decide_adder(struct decision *d, const struct adder *a, const struct cm
 enum err decide_memoised(struct decision *d, struct slice name, const struct options *o, bool has_undo);
 enum err decide_flow_times(struct decision *d, int64_t timeout_ms, int64_t late_after_ms);
 bool decide_has_stages(const struct cmd_jobs *jobs);
+enum err decide_source(struct decision *d, const struct flow_source *source);
 enum err decide_labels(struct decision *d, const struct label *labels, uint32_t count, struct tlv_list *ret);
 /* Whether there is room for one more tenant, if it is new. */
 enum err decide_tenant_room(struct decision *d, struct slice tenant);

@@ -120,6 +120,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     if (e == ERR_OK && c->zone.len) e = decide_name(d, c->zone, "a time zone");
     if (e == ERR_OK) e = check_settings(d, c);
     if (e == ERR_OK) e = check_cause(d, cmd, present);
+    if (e == ERR_OK) e = decide_source(d, &c->source);
     if (e == ERR_OK) e = decide_tenant_room(d, cmd->tenant);
     if (e == ERR_OK) e = decide_labels(d, c->labels, c->label_count, &rec.labels);
     if (e == ERR_OK) e = decide_flow_times(d, c->timeout_ms, c->late_after_ms);
@@ -147,6 +148,7 @@ enum err decide_schedule(struct decision *d, const struct command *cmd) {
     rec.timeout_ms = c->timeout_ms;
     rec.late_after_ms = c->late_after_ms;
     rec.has_stages = decide_has_stages(&c->jobs);
+    rec.source = c->source;
     decide_record(d, REC_SCHEDULE, cmd)->body.as_REC_SCHEDULE = rec;
     return ERR_OK;
 }
@@ -248,6 +250,7 @@ static struct rec_submitted *fire(struct decision *d, const struct schedule *sc,
     /* a slot of the past, or one that a person asks for, has its flow now */
     int64_t due_ms = how == FIRE_SLOT || how == FIRE_WAITED ? slot_ms : d->in->wall.ms;
     if (template.late_after_ms) rec->deadline_ms = due_ms + template.late_after_ms;
+    if (!MUTANT(source_forgotten)) rec->source = template.source;
     rec->schedule = template.name;
     rec->slot_ms = slot_ms;
     rec->fire = (uint8_t)how;

@@ -518,7 +518,7 @@ static bool answer_from_key(struct decision *d, const struct command *cmd, enum 
     return true;
 }
 
-static enum err check_source(struct decision *d, const struct flow_source *source) {
+enum err decide_source(struct decision *d, const struct flow_source *source) {
     if (source->hash.len != 0 && source->hash.len != 32) return refuse(d, ERR_INVALID, "a hash has 32 bytes");
     if (source->name.len > 255) return refuse(d, ERR_LIMIT, "the name of the flow file is longer than 255 bytes");
     if (source->params.len > (size_t)d->limits->params_bytes_max)
@@ -541,7 +541,7 @@ static enum err check_head(struct decision *d, const struct command *cmd) {
         return refuse(d, ERR_INVALID, "the key's time is out of range");
     if (c->compensate_on >= COMPENSATE_COUNT) return refuse(d, ERR_INVALID, "compensate_on is fatal or failure");
     if (c->trace.len > 255) return refuse(d, ERR_INVALID, "the trace context is too long");
-    e = check_source(d, &c->source);
+    e = decide_source(d, &c->source);
     if (e != ERR_OK) return e;
     return decide_tenant_room(d, cmd->tenant);
 }
@@ -591,6 +591,15 @@ enum err decide_tenant_room(struct decision *d, struct slice tenant) {
     if (!tenant_find(d->state, tenant) && d->state->tenants.count >= d->limits->tenants_max)
         return refuse(d, ERR_LIMIT, "there are %u tenants already (tenants_max)", d->state->tenants.count);
     return ERR_OK;
+}
+
+/* A deliberate defect. */
+static void take_last_source(struct decision *d, struct flow_source *ret) {
+    uint32_t last = flow_find(d->state, (flow_id){d->state->flow_last});
+    struct flow_head head;
+    if (last == 0) return;
+    flow_head_get(flow_at(d->state, last), d->arena, &head);
+    *ret = head.source;
 }
 
 enum err decide_submit(struct decision *d, const struct command *cmd) {
@@ -646,6 +655,7 @@ enum err decide_submit(struct decision *d, const struct command *cmd) {
     rec->deadline_ms = deadline_ms;
     rec->has_stages = decide_has_stages(&c->jobs);
     rec->source = c->source;
+    if (MUTANT(source_of_another)) take_last_source(d, &rec->source);
     d->reply->flow.v = rec->flow;
     return ERR_OK;
 }

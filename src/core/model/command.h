@@ -301,6 +301,7 @@ struct cmd_schedule {
     struct slice key;
     bool key_prefix, own_changes;
     int64_t min_interval_ms;
+    struct flow_source source; /* of its flows: its blob is there, and durable */
 };
 
 struct cmd_schedule_name { /* remove, pause, backfill, run */

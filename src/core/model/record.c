@@ -379,6 +379,7 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(93, TLV_BOOL, rec_schedule, key_prefix),
     TLV_FIELD(94, TLV_BOOL, rec_schedule, own_changes),
     TLV_FIELD(95, TLV_I64, rec_schedule, min_interval_ms),
+    SOURCE_FIELDS(rec_schedule),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 

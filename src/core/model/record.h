@@ -152,7 +152,7 @@ struct flow_cause {
         CAUSE_FIELD(93, TLV_U64, type, version, .name = "trigger_version"),                       \
         CAUSE_FIELD(94, TLV_U32, type, count, .name = "trigger_count")
 
-/* Its fields, the same in the record and in the head of the flow. */
+/* Its fields, the same in the records of a submit and of a schedule, and in the head of the flow. */
 #define SOURCE_FIELD(tag_, tlv_, type_, member_, ...) \
     { .tag = (tag_), TLV_AT(tlv_, type_, source.member_), __VA_ARGS__ }
 #define SOURCE_FIELDS(type)                                                                    \
@@ -550,6 +550,7 @@ struct rec_schedule {
     bool key_prefix;
     bool own_changes;         /* changes by its own flows start further ones */
     int64_t min_interval_ms;  /* from one start to the next at least */
+    struct flow_source source; /* of its flows; the blob stays for as long as the schedule does */
     struct slice raw;
 };
 

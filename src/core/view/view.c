@@ -189,6 +189,16 @@ bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret) {
     return true;
 }
 
+bool view_job_sent(const struct state *s, struct job_ref ref, struct arena *arena, struct job_sent *ret) {
+    uint32_t index = job_find(s, ref);
+    if (index == 0) return false;
+    const struct job *j = job_at(s, index);
+    uint32_t undo = j->extra ? extra_at(s, j->extra)->undo_profile : 0;
+    *ret = (struct job_sent){.options = job_options(s, j), .undo = undo ? &profile_at(s, undo)->options : NULL};
+    job_record(j, arena, &ret->spec);
+    return true;
+}
+
 bool view_job_state(const struct state *s, struct job_ref ref, enum job_state *ret_state, enum job_cause *ret_cause) {
     uint32_t flow = flow_find(s, ref.flow), job = flow ? job_find(s, ref) : 0;
     const struct expansion *x = flow && job == 0 ? expand_find(s, flow_at(s, flow), ref.ordinal) : NULL;

@@ -109,6 +109,12 @@ bool view_flow(const struct state *s, flow_id id, struct flow_view *ret);
 bool view_has_services(const struct state *s);
 bool view_is_of_service(const struct state *s, flow_id id);                     /* a version of one; cheap */
 bool view_job(const struct state *s, struct job_ref ref, struct job_view *ret); /* also of children to come */
+struct job_sent { /* as it was submitted, whatever was filled in or happened since */
+    struct rec_job spec;
+    const struct options *options, *undo; /* undo: of its compensation; NULL = it has none */
+};
+bool view_job_sent(const struct state *s, struct job_ref ref, struct arena *arena,
+                   struct job_sent *ret); /* not of children */
 /* Of what `view_job` tells the two by which most jobs are passed over; much cheaper. */
 bool view_job_state(const struct state *s, struct job_ref ref, enum job_state *ret_state, enum job_cause *ret_cause);
 bool view_calls(const struct state *s, struct job_ref ref); /* an external job that has attempts; cheap */
@@ -199,8 +205,12 @@ typedef void (*view_schedule_fn)(void *ctx, const struct schedule_view *schedule
 void view_each_schedule(const struct state *s, view_schedule_fn each, void *ctx); /* in order of revisions */
 
 /* As view_flow_next; the jobs of its flows, of rec_job, are in `arena`. */
-uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *arena, struct slice *ret_tenant,
-                            struct tlv_list *ret_jobs);
+struct schedule_made { /* what its flows are made of */
+    struct slice tenant;
+    struct tlv_list jobs; /* of rec_job */
+    struct slice source;  /* the blob that keeps their file; empty = none */
+};
+uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *arena, struct schedule_made *ret);
 
 /* Why a schedule does not fire now, the first of this list that holds. */
 #define SCHEDULE_BLOCK_TABLE(X)                                                                \

@@ -58,8 +58,7 @@ bool view_schedule_revision(const struct state *s, uint64_t revision, struct sch
     return index != 0;
 }
 
-uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *arena, struct slice *ret_tenant,
-                            struct tlv_list *ret_jobs) {
+uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *arena, struct schedule_made *ret) {
     for (uint32_t i = at + 1; i <= s->schedules.high; i++) {
         const struct schedule *sc = schedule_at(s, i);
         struct rec_schedule rec;
@@ -67,8 +66,8 @@ uint32_t view_schedule_next(const struct state *s, uint32_t at, struct arena *ar
         if (sc->key == NULL) continue;
         enum err e = tlv_decode(record_desc(REC_SCHEDULE), bytes_slice(sc->record), TLV_STRICT, arena, &rec, &why);
         ENSURE(e == ERR_OK); /* it was read when it was set */
-        *ret_tenant = bytes_slice(tenant_at(s, sc->tenant)->name);
-        *ret_jobs = rec.jobs;
+        *ret = (struct schedule_made){
+            .tenant = bytes_slice(tenant_at(s, sc->tenant)->name), .jobs = rec.jobs, .source = rec.source.hash};
         return i;
     }
     return 0;

@@ -6,6 +6,7 @@
 #include "blob.h"
 #include "panic.h"
 #include "record.h"
+#include "mutant.h"
 #include "server_impl.h"
 #include "service_version.h"
 #include "view_store.h"
@@ -85,15 +86,15 @@ static bool walk_children(struct server *s, const struct flow_view *flow, uint32
 
 static void walk_schedules(struct server *s) {
     struct blob_gc *x = blob_gc_of(s);
-    struct slice tenant;
-    struct tlv_list jobs = {0};
+    struct schedule_made made = {0};
     arena_reset(&s->arena);
-    x->at = view_schedule_next(server_state(s), x->at, &s->arena, &tenant, &jobs);
-    const struct rec_job *list = jobs.at;
-    for (uint32_t i = 0; x->at != 0 && i < jobs.count; i++) {
-        mark_body(s, tenant, list[i].body);
-        mark_body(s, tenant, list[i].undo_body);
+    x->at = view_schedule_next(server_state(s), x->at, &s->arena, &made);
+    const struct rec_job *list = made.jobs.at;
+    for (uint32_t i = 0; x->at != 0 && i < made.jobs.count; i++) {
+        mark_body(s, made.tenant, list[i].body);
+        mark_body(s, made.tenant, list[i].undo_body);
     }
+    if (x->at != 0) mark(s, made.tenant, made.source);
     if (x->at == 0) enter(s, BLOB_GC_JOBS);
 }
 
@@ -111,7 +112,7 @@ static void walk_jobs(struct server *s) {
         if (id.v != x->flow) x->ordinal = x->child = 0;
         x->flow = id.v;
         if (!view_flow(server_state(s), id, &flow)) continue;
-        if (x->ordinal == 0) mark(s, flow.tenant, flow.source.hash);
+        if (x->ordinal == 0 && !MUTANT(source_swept)) mark(s, flow.tenant, flow.source.hash);
         for (; x->ordinal < flow.job_count; x->ordinal++, x->child = 0) {
             struct job_view job;
             if (steps == 0) return;

@@ -19,7 +19,7 @@ static void refuse(struct server *s, struct wire_assignment *ret, const char *te
     ret->body = (struct slice){0};
 }
 
-/* Whoever is told of the job can say when it is over. */
+/* Whoever is told of the job can say when it is over. What a child of a foreach job is told of its item stays. */
 static void put_callback(struct server *s, const struct attempt_effect *a, const struct job_view *job,
                          struct wire_assignment *ret) {
     struct callback c = {.job = a->job,
@@ -28,19 +28,23 @@ static void put_callback(struct server *s, const struct attempt_effect *a, const
                                        job->options->approval_ms};
     char *token = arena_alloc(&s->frame_arena, CALLBACK_TOKEN_BYTES),
          *url = arena_alloc(&s->frame_arena, CALLBACK_URL_BYTES);
-    struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, 2);
+    struct wire_pair *env = ARENA_ARRAY(&s->frame_arena, struct wire_pair, ret->env.count + 2);
+    uint32_t count = ret->env.count;
+    if (count > 0) memcpy(env, ret->env.at, sizeof *env * count);
     callback_token_make(s, &c, token);
     callback_token_url(s, token, url);
-    env[0] = (struct wire_pair){SLICE("REEVE_CALLBACK_TOKEN"), slice_str(token)};
-    env[1] = (struct wire_pair){SLICE("REEVE_CALLBACK_URL"), slice_str(url)};
-    ret->env = (struct tlv_list){env, url[0] != 0 ? 2 : 1};
+    env[count++] = (struct wire_pair){SLICE("REEVE_CALLBACK_TOKEN"), slice_str(token)};
+    if (url[0] != 0) env[count++] = (struct wire_pair){SLICE("REEVE_CALLBACK_URL"), slice_str(url)};
+    ret->env = (struct tlv_list){env, count};
 }
 
 void external_step_fill(struct server *s, const struct attempt_effect *a, const struct job_view *job,
                         struct wire_assignment *ret) {
     struct wire_run run;
     struct why why = {{0}};
-    enum err e = tlv_decode(&wire_run_desc, job->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &why);
+    if (ret->refusal.len > 0) return;
+    /* Not as it was recorded: of a child of a foreach job its item is filled in. */
+    enum err e = tlv_decode(&wire_run_desc, ret->body, TLV_SKIP_UNKNOWN, &s->frame_arena, &run, &why);
     const struct wire_step *step = e == ERR_OK ? step_of(&run, job->begun) : NULL;
     if (step == NULL) {
         refuse(s, ret, e == ERR_OK ? "the external job has no step to run on a worker" : why.text);

@@ -7,8 +7,6 @@
 #include "server_impl.h"
 #include "spec.h"
 
-#define PARAMS_MAX 256u
-
 #define BLOB_PATH "sha256:"
 
 struct flow_reading {
@@ -47,25 +45,16 @@ static const char *text_of(struct arena *arena, struct slice s) {
     return text;
 }
 
-/* The params of the message: an object of plain values. */
 static enum err given_read(struct server *s, const struct request *r, struct slice params, struct spec_input *in,
                            struct why *why) {
     const struct json_node *root = NULL;
+    struct spec_given *list = NULL;
     if (params.len == 0) return ERR_OK;
     enum err e = json_tree_read(params, s->limits, r->arena, &root, why);
     if (e != ERR_OK) return why_wrap(why, e, "params");
-    if (root->kind != JSON_OBJECT || root->count > PARAMS_MAX)
-        return why_set(why, ERR_INVALID, "params: expected an object of at most %u plain values", PARAMS_MAX);
-    struct spec_given *list = ARENA_ARRAY(r->arena, struct spec_given, root->count + 1);
-    for (const struct json_node *n = root->first; n != NULL; n = n->next) {
-        struct slice text = n->kind == JSON_BOOL ? n->truth ? SLICE("true") : SLICE("false") : n->text;
-        if (n->kind != JSON_TEXT && n->kind != JSON_NUMBER && n->kind != JSON_BOOL)
-            return why_set(why, ERR_INVALID, "params: `%.*s` is %s, expected a plain value", SLICE_FMT(n->key),
-                           json_kind_word(n->kind));
-        list[in->given_count++] = (struct spec_given){n->key, text};
-    }
+    e = spec_given_read(root, r->arena, &list, &in->given_count, why);
     in->given = list;
-    return ERR_OK;
+    return e;
 }
 
 static enum err read_spec(struct server *s, const struct request *r, const struct wire_flow *from, bool grows,

@@ -1,10 +1,12 @@
 /* req_again.c: the file that a flow was submitted from: shown as it was, and submitted once more with other
- * parameters. */
+ * parameters. A flow without a file is submitted once more as its jobs were. */
 #include "call.h"
 #include "flow_file.h"
+#include "flow_recorded.h"
 #include "flow_source.h"
 #include "history_request.h"
 #include "requests.h"
+#include "server_view.h"
 #include "target.h"
 #include "view_history.h"
 
@@ -14,6 +16,22 @@ static enum err again_flow(struct server *s, const struct request *r, struct flo
     enum err e = target_flow(s, r->session, m->flow, &id, why);
     if (e != ERR_OK) return history_request_explain(s, r->session, m->flow, e, why);
     return view_flow(server_state(s), id, ret) ? ERR_OK : ERR_NOT_FOUND;
+}
+
+/* A flow without a file: its jobs as they were submitted. */
+static enum err again_recorded(struct server *s, const struct request *r, const struct flow_view *flow,
+                               const struct wire_flow *from, struct wire_flow *ret_flow, struct flow_source *ret_source,
+                               struct why *why) {
+    const struct wire_again *m = r->message;
+    if (m->params.len > 0)
+        return why_set(why, ERR_INVALID,
+                       "flow %.*s has no file that parameters could be put into: run it again without parameters",
+                       SLICE_FMT(server_view_flow_name(s, flow->id)));
+    *ret_flow = *from;
+    *ret_source = flow->source;
+    ret_source->again_of = flow->id.v;
+    ret_flow->check = m->check;
+    return flow_recorded_read(s, flow, r->arena, &ret_flow->part, why);
 }
 
 static enum err again_read(struct server *s, const struct request *r, const struct flow_view *flow,
@@ -26,9 +44,10 @@ static enum err again_read(struct server *s, const struct request *r, const stru
     for (uint32_t i = 0; i < count; i++) pairs[i] = (struct wire_pair){labels[i].key, labels[i].value};
     struct wire_flow from = {.name = flow->name,
                              .labels = {pairs, count},
+                             .compensate_on = (uint8_t)flow->compensate_on,
                              .params = flow->source.params,
-                             .source_name = flow->source.name,
-                             .compensate_on = (uint8_t)flow->compensate_on};
+                             .source_name = flow->source.name};
+    if (flow->source.hash.len == 0) return again_recorded(s, r, flow, &from, ret_flow, ret_source, why);
     enum err e = flow_source_read(s, flow, r->arena, &from.source, why);
     if (e == ERR_OK) e = flow_file_read_again(s, r, &from, m->params, ret_flow, why);
     if (e != ERR_OK) return e;

@@ -304,13 +304,6 @@ static enum err flow_read(struct server *s, const struct request *r, const struc
     return e;
 }
 
-enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
-                          struct why *why) {
-    struct wire_flow read;
-    enum err e = flow_read(s, r, flow, &read, why);
-    return e == ERR_OK ? req_flow_made(s, r, &read, ret, why) : e;
-}
-
 struct flow_submit { /* one flow of a request, before it is a command */
     struct wire_flow flow;
     struct flow_source source;
@@ -326,6 +319,15 @@ static enum err flow_submit_read(struct server *s, const struct request *r, cons
         e = flow_source_take(s, r, &ret->flow, session_tenant(r->session), &ret->source, puts, why);
     ret->err = e;
     if (e != ERR_OK) ret->text = arena_slice(r->arena, slice_str(why->text));
+    return e;
+}
+
+enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow, struct command *ret,
+                          struct vec *puts, struct why *why) {
+    struct flow_submit one = {0};
+    enum err e = flow_submit_read(s, r, flow, &one, puts, why);
+    if (e == ERR_OK) e = req_flow_made(s, r, &one.flow, ret, why);
+    if (e == ERR_OK) ret->as.submit.source = one.source;
     return e;
 }
 

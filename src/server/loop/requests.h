@@ -111,8 +111,10 @@ struct bytes *request_bytes(const struct request *r);
 /* The CMD_SUBMIT that makes this flow. */
 CHECKED enum err req_flow_made(struct server *s, const struct request *r, const struct wire_flow *flow,
                                struct command *ret, struct why *why); /* of one that was read: its jobs are there */
+/* The same of one that came as a file or as jobs; what is not stored yet of its file is on its way then: `puts`
+ * (flow_source.h). */
 CHECKED enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
-                                  struct command *ret, struct why *why);
+                                  struct command *ret, struct vec *puts, struct why *why);
 /* The CMD_SUBMIT of jobs that were submitted before and are kept as they were recorded. */
 CHECKED enum err req_flow_kept(struct server *s, const struct request *r, const struct rec_submitted *kept,
                                struct command *ret, struct why *why);

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "civil.h"
+#include "flow_source.h"
 #include "moment.h"
 #include "record.h"
 #include "requests.h"
@@ -99,12 +100,15 @@ HANDLER(req_schedule_set) {
     struct command flow = {0}, cmd = {.kind = CMD_SCHEDULE};
     struct recur_plan plan = {0};
     struct why why = {{0}};
+    struct vec puts;
     enum err e = ERR_OK;
+    vec_init(&puts, sizeof(struct blob_put *));
     if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a schedule stays */
         e = why_set(&why, ERR_FORBIDDEN, "a job's token cannot set schedules: use the token of a submitter");
     if (e == ERR_OK && m->key.len == 0) e = schedule_slots_read(s, m->expression, m->calendar, r->arena, &plan, &why);
     if (e == ERR_OK && m->key.len == 0) e = plan_fits(s, m, &plan, &why);
-    if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &why);
+    if (e == ERR_OK) e = req_flow_command(s, r, &m->flow, &flow, &puts, &why);
+    if (flow_source_wait(s, r, &puts, e == ERR_BUSY)) return;
     if (e == ERR_OK && flow.as.submit.key.len > 0)
         e = why_set(&why, ERR_INVALID, "a scheduled flow cannot have an idempotency key");
     if (e == ERR_OK && flow.as.submit.deadline_ms != 0)
@@ -126,7 +130,8 @@ HANDLER(req_schedule_set) {
                                             .labels = made->labels,
                                             .label_count = made->label_count,
                                             .jobs = made->jobs,
-                                            .calendar = m->calendar};
+                                            .calendar = m->calendar,
+                                            .source = made->source};
     if (e == ERR_OK && m->key.len > 0) e = key_read(r, &cmd.as.schedule, &why);
     send_one(s, r, &cmd, e, &why);
 }

@@ -1,10 +1,9 @@
 // What the constructor asks before it does something: which template, which file, which parameters.
 import { useRef, useState } from "preact/hooks";
 
+import { ParameterField, parametersOf, valuesOf } from "../../ui/parameters";
 import { Dialog } from "../../ui/parts";
-import type { Json } from "./draft";
-import { parametersToGive } from "./problems";
-import type { Draft } from "./draft";
+import type { Draft, Json } from "./draft";
 import { templates, type Template } from "./templates";
 import { TextError, readText } from "./yaml";
 
@@ -65,25 +64,16 @@ interface ParamsDialogProps {
 
 export function ParamsDialog({ draft, open, onClose, onGiven }: ParamsDialogProps) {
   const [values, setValues] = useState<Record<string, string>>({});
-  const params = parametersToGive(draft);
+  const params = parametersOf(draft.flow);
   const submit = (event: Event) => {
     event.preventDefault();
-    onGiven(Object.fromEntries(params.map(({ name, value }) => [name, values[name] ?? value])));
+    onGiven(valuesOf(params, values));
   };
   return (
     <Dialog title="Parameters of this run" open={open} onClose={onClose}>
       <form onSubmit={submit}>
-        {params.map(({ name, value, choices, text }) => (
-          <label key={name}>
-            {name}{text === "" ? "" : `: ${text}`}
-            {choices.length > 0 ? (
-              <select value={values[name] ?? value} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}>
-                {choices.map((choice) => <option key={choice}>{choice}</option>)}
-              </select>
-            ) : (
-              <input value={values[name] ?? value} required spellcheck={false} onInput={(event) => setValues({ ...values, [name]: event.currentTarget.value })} />
-            )}
-          </label>
+        {params.map((one) => (
+          <ParameterField key={one.name} parameter={one} value={values[one.name] ?? one.value} onChange={(value) => setValues({ ...values, [one.name]: value })} />
         ))}
         <div class="actions"><button type="submit" class="primary">Submit</button></div>
       </form>

@@ -1,6 +1,7 @@
 // One field of the inspector: a key of the flow file, its value and what it means.
 import { useId, useState } from "preact/hooks";
 
+import { Prose } from "../../ui/prose";
 import { isObject, type Json, type Keys } from "./draft";
 import { objectFrom, textOf, valueOf, type Field } from "./fields";
 
@@ -9,12 +10,6 @@ export interface FieldProps {
   value: Json | undefined;
   path: string[]; // down to this key
   onChange: (path: string[], value: Json | undefined) => void;
-}
-
-/** Backticks of a description as code; the places of the guide that it points to are not here. */
-export function Prose({ text }: { text: string }) {
-  const parts = text.replace(/ \((above|below)\)/g, "").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").split("`");
-  return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
 const rowsFor = (text: string): number => Math.min(8, Math.max(1, text.split("\n").length));

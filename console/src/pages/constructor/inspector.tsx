@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { isObject, parentsOf, whyNoEdge, type Draft, type Job, type Json } from "./draft";
-import { AnyField, Prose } from "./field";
+import { Prose } from "../../ui/prose";
+import { AnyField } from "./field";
 import { WORK, flowGroups, jobGroups, type Field, type Group } from "./fields";
 
 export interface InspectorProps {

@@ -1,6 +1,6 @@
 // What is wrong with a draft, as far as it can be told without the server: said while one draws. The server looks at
 // everything again when the flow is checked or submitted.
-import { isObject, circleOf, listOf, parentsOf, type Draft, type Job, type Json } from "./draft";
+import { isObject, circleOf, parentsOf, type Draft, type Job, type Json } from "./draft";
 import { WORK, fieldsOf, type Field } from "./fields";
 
 export interface Problem {
@@ -110,10 +110,3 @@ export function problemsOf(draft: Draft): Problem[] {
   if (circle.length > 0) problems.push({ job: circle[0]!, key: "needs", text: `These jobs wait for each other in a circle: ${circle.join(", ")}.` });
   return problems;
 }
-
-export const parametersToGive = (draft: Draft): { name: string; value: string; choices: string[]; text: string }[] =>
-  Object.entries(isObject(draft.flow["params"]) ? draft.flow["params"] : {}).map(([name, given]) => {
-    const detailed = isObject(given) ? given : { default: given };
-    const value = detailed["default"];
-    return { name, value: value === null || value === undefined ? "" : String(value), choices: listOf(detailed["choices"]), text: String(detailed["description"] ?? "") };
-  });

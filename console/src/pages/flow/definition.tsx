@@ -3,28 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 
 import { post, save, text, type ApiError, type FlowView } from "../../api/client";
 import { flowPath, navigate } from "../../router";
+import { ParameterField, parametersOf, type Parameter } from "../../ui/parameters";
 import { Dialog, Problem } from "../../ui/parts";
 import { act, say } from "../../ui/toast";
 
-interface Parameter {
-  name: string;
-  value: string; // that the flow had
-  choices: string[];
-}
-
 const sourceOf = (view: FlowView): Promise<string> => text(`${flowPath(view.flow ?? "")}/source`);
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Those that the file declares, each with the value that it had in this flow. */
-export function parametersOf(file: unknown, given: Record<string, unknown>): Parameter[] {
-  const declared = isObject(file) && isObject(file["params"]) ? file["params"] : {};
-  return Object.entries(declared).map(([name, one]) => {
-    const detailed = isObject(one) ? one : { default: one };
-    const value = given[name] ?? detailed["default"] ?? "";
-    const choices = Array.isArray(detailed["choices"]) ? detailed["choices"].map(String) : [];
-    return { name, value: String(value), choices };
-  });
-}
 
 export const givenOf = (view: FlowView): Record<string, unknown> => (isObject(view.params) ? view.params : {});
 
@@ -54,7 +38,11 @@ export function Definition({ view }: { view: FlowView }) {
   );
 }
 
-/** Asks for the parameters, and submits the file once more. */
+/** What was typed; a field that was emptied keeps the value that the flow had, unless that is a text. */
+const given = (params: Parameter[], typed: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(typed).filter(([name, value]) => value !== "" || params.find((one) => one.name === name)?.type === "string"));
+
+/** Asks for the parameters, and submits the file once more; of a flow without one, its jobs. */
 export function RunAgain({ view }: { view: FlowView }) {
   const [params, setParams] = useState<Parameter[]>();
   const [values, setValues] = useState<Record<string, string>>({});
@@ -62,20 +50,20 @@ export function RunAgain({ view }: { view: FlowView }) {
   const ask = async () => {
     const { readText } = await import("../constructor/yaml"); // which few pages need
     setValues({});
-    setParams(parametersOf(readText(await sourceOf(view)), givenOf(view)));
+    if (view.source === undefined) setParams([]);
+    else setParams(parametersOf(readText(await sourceOf(view)), givenOf(view)));
   };
   const run = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
     await act(async () => {
-      const made = await post<{ flow: string }>(`${flowPath(view.flow ?? "")}/again`, { params: values });
+      const made = await post<{ flow: string }>(`${flowPath(view.flow ?? "")}/again`, { params: given(params ?? [], values) });
       say(`${made.flow} was accepted.`);
       setParams(undefined);
       navigate(flowPath(made.flow));
     });
     setBusy(false);
   };
-  const set = (name: string) => (event: { currentTarget: { value: string } }) => setValues({ ...values, [name]: event.currentTarget.value });
   return (
     <>
       <button type="button" onClick={() => void act(ask)}>
@@ -83,20 +71,15 @@ export function RunAgain({ view }: { view: FlowView }) {
       </button>
       <Dialog title={`Run ${view.name ?? view.flow ?? ""} again`} open={params !== undefined} onClose={() => setParams(undefined)}>
         <form onSubmit={(event) => void run(event)}>
-          <p>{params?.length === 0 ? "The same file runs as another flow." : "The same file runs as another flow, with these parameters."}</p>
-          {params?.map(({ name, value, choices }) => (
-            <label key={name}>
-              {name}
-              {choices.length > 0 ? (
-                <select value={values[name] ?? value} onChange={set(name)}>
-                  {choices.map((choice) => (
-                    <option key={choice}>{choice}</option>
-                  ))}
-                </select>
-              ) : (
-                <input value={values[name] ?? value} spellcheck={false} onInput={set(name)} />
-              )}
-            </label>
+          <p>
+            {view.source === undefined
+              ? "There is no file: its jobs run as another flow, as they were submitted."
+              : params?.length === 0
+                ? "The same file runs as another flow."
+                : "The same file runs as another flow, with these parameters."}
+          </p>
+          {params?.map((one) => (
+            <ParameterField key={one.name} parameter={one} value={values[one.name] ?? one.value} onChange={(value) => setValues({ ...values, [one.name]: value })} />
           ))}
           <div class="actions">
             <button type="submit" class="primary" disabled={busy}>

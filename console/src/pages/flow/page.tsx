@@ -326,7 +326,7 @@ function Flow({ store, place }: { store: FlowStore } & PageProps) {
               Time slider
             </button>
           )}
-          {may("submitter", "operator") && view.source !== undefined && !view.archived ? <RunAgain view={view} /> : null}
+          {may("submitter", "operator") && !view.archived ? <RunAgain view={view} /> : null}
           {may("submitter", "operator") ? (
             <Link href={`/new?from=${encodeURIComponent(view.flow ?? "")}`} class="button">
               Use as template

@@ -12,6 +12,7 @@ Any number of coroutines share the one connection.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from types import TracebackType
 from typing import Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union, overload
@@ -238,6 +239,10 @@ class AsyncClient:
         flow.key = key or flow.key or ops.new_key()
         flow.submitted(await self._run(ops.submit_parts(flow.parts(), flow.key, params)))
         return flow.id
+
+    async def submit_file(self, path: Union[str, "os.PathLike[str]"], *, key: str = "", params: Optional[Mapping[str, Any]] = None) -> str:
+        """Submits a flow file in JSON, which the flow keeps, and returns the flow's id."""
+        return (await self._run(ops.submit_file(path, key or ops.new_key(), params, False)))["flow"]
 
     async def check(self, flow: Spec, *, params: Optional[Mapping[str, Any]] = None) -> None:
         await self._run(ops.submit(flow, "", params, True))

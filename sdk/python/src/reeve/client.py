@@ -277,6 +277,11 @@ class Client:
         gets one of its own."""
         return self._run(ops.submit(flow, key or ops.new_key(), params, False))["flow"]
 
+    def submit_file(self, path: Union[str, "os.PathLike[str]"], *, key: str = "", params: Optional[Mapping[str, Any]] = None) -> str:
+        """Submits a flow file in JSON and returns the flow's id. The flow keeps the file and the parameters, so that it
+        can be shown (`reeve show --source`) and run again with others (`reeve rerun --new`)."""
+        return self._run(ops.submit_file(path, key or ops.new_key(), params, False))["flow"]
+
     def check(self, flow: Spec, *, params: Optional[Mapping[str, Any]] = None) -> None:
         """Raises what `submit` would, and does nothing."""
         self._run(ops.submit(flow, "", params, True))
