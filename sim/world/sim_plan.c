@@ -110,6 +110,12 @@ static void draw_triggers(struct sim_plan *p) {
     p->triggers = maybe(&r, 40, 10, 80);
 }
 
+static void draw_checkpoints(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0xc4ecu);
+    p->checkpoint_ms = maybe(&r, 30, 50, 2000);
+}
+
 /* The others: three of four seeds stay what they were before anybody meant harm. */
 static void draw_hostile(struct sim_plan *p) {
     struct rng r;
@@ -146,6 +152,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     draw_schedules(p);
     draw_triggers(p);
     draw_memos(p);
+    draw_checkpoints(p);
     draw_hostile(p);
     draw_journal(p);
 }
