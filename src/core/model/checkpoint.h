@@ -1,5 +1,5 @@
-/* checkpoint.h: a checkpoint of the journal: everything up to a record, hashed in its order and signed. To the core it is
- * a note: nothing is decided by it. What is hashed, and how, is docs/formats/proof.md. */
+/* checkpoint.h: a checkpoint of the journal: everything up to a record, hashed in its order and signed. To the core it
+ * is a note: nothing is decided by it. What is hashed, and how, is docs/formats/proof.md. */
 #ifndef REEVE_CHECKPOINT_H
 #define REEVE_CHECKPOINT_H
 

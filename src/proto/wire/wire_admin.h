@@ -275,7 +275,7 @@ struct wire_checkpoint { /* of the journal; number 0 = there is none. Hashes, ke
 };
 
 struct wire_audit_verify {
-    struct slice key;   /* public, hexadecimal: every checkpoint must be signed by it; empty = by the key that it names */
+    struct slice key; /* public, hexadecimal: every checkpoint must be signed by it; empty = by the key that it names */
     struct slice since; /* a checkpoint that was kept elsewhere, as JSON; empty = none */
 };
 
