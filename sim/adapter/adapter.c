@@ -181,6 +181,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_STORE:
     case CMD_LIMIT:
     case CMD_POLICY:
+    case CMD_CHECKPOINT:
     case CMD_SERVICE:
     case CMD_PROJECTED:
     case CMD_SCHEDULE:

@@ -559,6 +559,10 @@ static void memo(const struct record *r, struct trace_entry *e) {
         e->as.memo = (struct trace_memo){.tenant = bytes(b->head.tenant), .key = bytes(b->as_REC_MEMO_DROPPED.key)};
 }
 
+static void checkpoint(const struct rec_checkpoint *r, struct trace_entry *e) {
+    e->as.checkpoint = (struct trace_checkpoint){r->number, r->from_lsn, r->upto_lsn};
+}
+
 static enum trace_kind kind_of(enum record_kind kind) {
     switch (kind) {
     case REC_OPENED: return TR_OPENED;
@@ -603,6 +607,7 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_MEMO_KEPT: return TR_MEMO_KEPT;
     case REC_MEMO_HIT: return TR_MEMO_HIT;
     case REC_MEMO_DROPPED: return TR_MEMO_DROPPED;
+    case REC_CHECKPOINT: return TR_CHECKPOINT;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
@@ -705,6 +710,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_MEMO_KEPT:
     case REC_MEMO_HIT:
     case REC_MEMO_DROPPED: memo(r, e); break;
+    case REC_CHECKPOINT: checkpoint(&b->as_REC_CHECKPOINT, e); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:

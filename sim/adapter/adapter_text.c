@@ -41,6 +41,7 @@ static const char *const words[] = {
     [TR_HEALTH] = "health",
     [TR_EXPANDED] = "expanded",
     [TR_POLICY] = "policy",
+    [TR_CHECKPOINT] = "checkpoint",
     [TR_REVOKED] = "revoked",
     [TR_SCHEDULE] = "schedule",
     [TR_SCHEDULE_REMOVED] = "schedule removed",

@@ -695,6 +695,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
         *ret_ordinal = e->as.memo.ordinal;
         return true;
     case TR_POLICY:
+    case TR_CHECKPOINT:
     case TR_SERVICE:
     case TR_SCALED:
     case TW_VERSION:
@@ -743,6 +744,19 @@ static bool is_of_attempt(enum trace_kind kind) {
            kind == TR_HEALTH;
 }
 
+/* Checkpoints are numbered and cover the journal without a gap; none covers itself or what follows it. */
+static bool checkpoint(struct model *m, const struct trace_entry *e, char *text) {
+    const struct trace_checkpoint *c = &e->as.checkpoint;
+    if (c->number != m->checkpoint + 1) return model_object(text, "a checkpoint out of turn");
+    if (m->checkpoint != 0 && c->from_lsn != m->checkpoint_upto + 1)
+        return model_object(text, "a checkpoint with a gap before it");
+    if (c->from_lsn == 0 || c->upto_lsn < c->from_lsn || c->upto_lsn >= e->lsn)
+        return model_object(text, "a checkpoint of what was not written yet");
+    m->checkpoint = c->number;
+    m->checkpoint_upto = c->upto_lsn;
+    return true;
+}
+
 static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     uint64_t id;
     uint32_t ordinal;
@@ -752,6 +766,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
         if (e->as.policy.version <= m->policy) return model_object(text, "the policy falls back");
         m->policy = e->as.policy.version;
     }
+    if (e->kind == TR_CHECKPOINT) return checkpoint(m, e, text);
     if (e->kind == TR_SERVICE) return model_service_set(m, &e->as.service, text);
     if (e->kind == TR_SCALED) return model_replica_scaled(m, &e->as.scaled, text);
     if (e->kind == TR_WORKER_DRAIN) model_service_drain(m, e->as.worker.worker, e->as.worker.on, e->as.worker.own);

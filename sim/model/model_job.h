@@ -149,6 +149,7 @@ struct model {
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
     uint64_t policy; /* version in force, 0 = none was told */
+    uint64_t checkpoint, checkpoint_upto; /* number of the newest, and how far it goes; 0 = there is none */
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
     struct model_service *services;

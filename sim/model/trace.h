@@ -249,6 +249,7 @@ enum trace_kind {
     TR_MEMO_HIT,     /* as.memo: flow, ordinal, and whose result it was given */
     TR_MEMO_DROPPED, /* as.memo: tenant, key */
     TR_CLOCK,        /* as.clock; its own time is the old one */
+    TR_CHECKPOINT,   /* as.checkpoint */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -458,6 +459,10 @@ struct trace_limit {
     uint64_t rate_milli, burst;  /* tokens in 1,000 s, tokens when full */
     uint32_t running;            /* 0 = no limit, so in the next two */
     uint64_t queued, bytes;
+};
+
+struct trace_checkpoint { /* of the journal: what it covers */
+    uint64_t number, from_lsn, upto_lsn;
 };
 
 struct trace_policy {
@@ -708,6 +713,7 @@ struct trace_entry {
         struct trace_why why;
         struct trace_undo undo;
         struct trace_policy policy;
+        struct trace_checkpoint checkpoint;
         struct trace_service service;
         struct trace_scaled scaled;
         struct trace_health health;

@@ -56,6 +56,7 @@ bool simwire_says(const struct msg *m) {
     case CMD_PROGRESS:
     case CMD_DONE:
     case CMD_POLICY:
+    case CMD_CHECKPOINT:
     case CMD_HEALTH:
     case CMD_SCHEDULE_SLOTS:
     case CMD_PROJECTED:

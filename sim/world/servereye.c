@@ -75,6 +75,7 @@ static void resumes(void *ctx, struct engine *e, uint64_t epoch) {
     h->epoch = epoch;
     h->durable_lsn = head;
     simlog_resumed(&h->log, head);
+    proofeye_look(&h->proof, h->w, &h->log);
     adapter_restarted(&h->w->adapter, epoch, head);
     for (uint32_t i = 0; i < NET_NODES_MAX; i++) h->heard_ms[i] = world_mono(h->w).ms;
     memset(h->lapsed, 0, sizeof h->lapsed);
@@ -276,6 +277,7 @@ static void durable(void *ctx, uint64_t lsn) {
     h->durable_lsn = lsn;
     WORLD_NOTE(h->w, lsn, 70, 0, "journal: durable up to %lu", (unsigned long)lsn);
     simlog_commit(&h->log);
+    proofeye_look(&h->proof, h->w, &h->log);
     adapter_durable(&h->w->adapter, lsn);
 }
 

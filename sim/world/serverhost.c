@@ -6,6 +6,7 @@
 #include "file.h"
 #include "osdigest.h"
 #include "panic.h"
+#include "simsigner.h"
 #include "simzones.h"
 #include "world.h"
 
@@ -333,6 +334,8 @@ void serverhost_start(struct serverhost *h) {
     struct server_world world = {.disk = simdisk_disk(h->disk),
                                  .clock = &h->clock,
                                  .hasher = osdigest(),
+                                 .signer = simsigner(),
+                                 .checker = &simsigner_checker,
                                  .net = &h->tap,
                                  .zones = simzones(),
                                  .log = log_line,
@@ -343,6 +346,7 @@ void serverhost_start(struct serverhost *h) {
     struct server_options o = {.limits = p->limits,
                                .shard = 1,
                                .build = "sim",
+                               .checkpoint_ms = p->checkpoint_ms,
                                .appends_away = rng_below(&h->rng, 2),
                                .without_threads = true};
     (void)arm(h, (uint32_t)p->append_crash_ppm * 10, 60);

@@ -15,6 +15,7 @@
 #include "map.h"
 #include "observer.h"
 #include "pool.h"
+#include "proofeye.h"
 #include "server.h"
 #include "simdisk.h"
 #include "simlog.h"
@@ -41,6 +42,7 @@ struct serverhost {
     struct net tap; /* first in the way of everything that the server sends */
     struct net *net;
     struct simlog log;
+    struct proofeye proof;
 
     struct server *server; /* NULL: its process does not exist */
     struct engine *engine; /* inside it */

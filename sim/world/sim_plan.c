@@ -132,6 +132,12 @@ static void draw_sources(struct sim_plan *p) {
     p->limits.blob_grace_ms = rng_range(&r, 500, 2000);
 }
 
+static void draw_checkpoints(struct sim_plan *p) {
+    struct rng r;
+    rng_init(&r, p->seed ^ 0xc4ecu);
+    p->checkpoint_ms = maybe(&r, 30, 50, 2000);
+}
+
 /* The others: three of four seeds stay what they were before anybody meant harm. */
 static void draw_hostile(struct sim_plan *p) {
     struct rng r;
@@ -171,6 +177,7 @@ void plan_draw(struct sim_plan *p, uint64_t seed) {
     draw_replicas(p);
     draw_memos(p);
     draw_sources(p);
+    draw_checkpoints(p);
     draw_hostile(p);
     draw_journal(p);
 }

@@ -61,6 +61,7 @@
     X(schedules, "percent of other client actions that are about schedules") \
     X(memos, "percent of jobs with a cache key")                             \
     X(sources, "percent of submits and schedules that come with their file") \
+    X(checkpoint_ms, "between checkpoints of the journal")                   \
     X(hostile_ms, "between words of somebody who means harm")                \
     X(ram, "the journal of the server is in memory")                         \
     X(lost_ppm, "turns of the server after which an append is fenced, unknown, full or failed")

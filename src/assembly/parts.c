@@ -37,6 +37,8 @@
     X(flow_source)     \
     X(stats_history)   \
     X(audit)           \
+    X(checkpoints)     \
+    X(proofs)          \
     X(launch)          \
     X(history_request) \
     X(budget)

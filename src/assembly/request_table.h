@@ -74,6 +74,9 @@
     X(WIRE_DEAD_RETRY,       CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \
     X(WIRE_DEAD_DISCARD,     CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_dead)            \
     X(WIRE_AUDIT,            CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_audit)           \
+    X(WIRE_AUDIT_CHECKPOINT, CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_checkpoint)      \
+    X(WIRE_AUDIT_VERIFY,     CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_audit_verify)    \
+    X(WIRE_AUDIT_EXPORT,     CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_audit_export)    \
     X(WIRE_WORKER_START,     CAN_OPERATE,                  NAMES_STANDARD,    0,                    req_launch)          \
     X(WIRE_PLAYGROUND_GET,   CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_playground)      \
     X(WIRE_PLAYGROUND_DO,    CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_playground_do)   \

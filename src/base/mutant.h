@@ -93,7 +93,9 @@
     X(attach_by_state, "a connection whose attach was refused counts as the worker of that id") \
     X(effects_over_reopen, "effects of an engine that was lost leave when its shard is opened again") \
     X(call_over_reopen, "a call is answered though its shard was lost and is opened again")     \
-    X(old_epoch_after_reopen, "a shard that is opened again goes on with its old epoch")
+    X(old_epoch_after_reopen, "a shard that is opened again goes on with its old epoch")        \
+    X(checkpoint_over_less, "a checkpoint does not cover the first record of each batch")       \
+    X(checkpoint_forgotten, "a snapshot drops the newest checkpoint")
 
 enum mutant {
 #define X(name, text) MUTANT_##name,

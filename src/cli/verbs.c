@@ -164,15 +164,32 @@ static const struct cli_flag events_flags[] = {
     {"follow", 'f', NULL,          "keep printing new events"},
     {0},
 };
+#define AUDIT_FILTER_FLAGS \
+    {"since",     0,   "WHEN", "only records since: a duration ago like 7d, or a local time like 2026-01-31T18:00"}, \
+    {"until",     0,   "WHEN", "only records before"}, \
+    {"principal", 0,   "NAME", "only what this user, token or worker did"}, \
+    {"verb",      0,   "VERB", "only this action, as the column VERB has it, like submit or cancel"}, \
+    {"type",      't', "KIND", "only this kind of record, like submitted (see docs/formats/records.md)"}, \
+    {"object",    0,   "NAME", "only records of this flow or job, or of the pool, schedule, service, worker or key of this name"}, \
+    {"tenant",    0,   "TENANT", "only records that name this tenant"}, \
+    {"all",       'a', NULL,   "also what the server and its workers did"}
 static const struct cli_flag audit_flags[] = {
-    {"since",     0,   "WHEN", "print only records since: a duration ago like 7d, or a local time like 2026-01-31T18:00"},
-    {"until",     0,   "WHEN", "print only records before"},
-    {"principal", 0,   "NAME", "print only what this user, token or worker did"},
-    {"type",      't', "KIND", "print only this kind of record, as the column TYPE has it"},
-    {"object",    0,   "FLOW", "print only records of this flow"},
-    {"all",       'a', NULL,   "also print what the server and its workers did"},
+    AUDIT_FILTER_FLAGS,
     {"limit",     0,   "N",    "print at most N (default: 50)"},
     {"cursor",    0,   "CURSOR", "continue a list"},
+    {0},
+};
+static const struct cli_flag audit_export_flags[] = {
+    AUDIT_FILTER_FLAGS,
+    {"format",    0,   "FORMAT", "jsonl: lines that `audit verify --from` can check (default); ocsf: events of OCSF 1.3"},
+    {"output",    'o', "FILE", "write the lines there"},
+    {"offline",   0,   NULL,   "read the journal in the data directory, without a server"},
+    {0},
+};
+static const struct cli_flag audit_verify_flags[] = {
+    {"from",      0,   "FILE", "check this export of `audit export` instead of a journal"},
+    {"key",       0,   "KEY|FILE", "public key that must have signed every checkpoint, as `audit key` prints it"},
+    {"since",     0,   "FILE", "a checkpoint that was kept elsewhere (audit checkpoint --json) and must be in the journal"},
     {0},
 };
 static const struct cli_flag limit_flags[] = {
@@ -357,6 +374,11 @@ const struct cli_verb cli_verbs[] = {
     {"limit tenant", "", "limit the running and unfinished jobs of a tenant", NULL, verb_limit_tenant, tenant_limit_flags, 0, 0, 0, false},
     {"events", "", "print events, one per line", "Each line begins with its time and position; --since continues from a position, also after a restart of the server.", verb_events, events_flags, 0, 0, 0, false},
     {"audit", "", "list who did what, newest first", "Read from the journal and its archive (see archive_days). Needs a token with the role operator or admin that belongs to no tenant.", verb_audit, audit_flags, 0, 0, 0, false},
+    {"audit ls", "", "the same", "Read from the journal and its archive (see archive_days). Needs a token with the role operator or admin that belongs to no tenant.", verb_audit, audit_flags, 0, 0, 0, false},
+    {"audit export", "", "print who did what as JSON lines, oldest first", "Lines that prove themselves (see docs/formats/proof.md), or events of OCSF. By default what people did; --all for everything.", verb_audit_export, audit_export_flags, 0, 0, 0, true},
+    {"audit verify", "", "check that the journal, or an export, is what was signed", "Reads the journal in the data directory, also beside a running server; with --server or --context the server reads it. Exit code 9 when something was changed.", verb_audit_verify, audit_verify_flags, 0, 0, 0, true},
+    {"audit checkpoint", "", "hash and sign the journal now, and print the checkpoint", "Keep one elsewhere (--json): `audit verify --since` finds a journal whose end was cut off, or that was replaced.", verb_audit_checkpoint, NULL, 0, 0, 0, true},
+    {"audit key", "", "print the public key of the checkpoints", "Keep it elsewhere: `audit verify --key` accepts no other.", verb_audit_key, NULL, 0, 0, 0, true},
     {"dead", "", "list dead letters: failed jobs nobody has handled yet", NULL, verb_dead, page_flags, 0, 0, 0, false},
     {"stats", "", "print the counters of the server", NULL, verb_stats, NULL, 0, 0, 0, false},
 

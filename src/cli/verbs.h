@@ -52,7 +52,11 @@ enum err verb_get(struct cli *c);
 enum err verb_console(struct cli *c);     /* verb_console.c */
 enum err verb_mcp(struct cli *c);         /* verb_mcp.c */
 enum err verb_doctor(struct cli *c);      /* verb_doctor.c */
-enum err verb_audit(struct cli *c);       /* verb_audit.c */
+enum err verb_audit(struct cli *c);       /* audit/: verb_audit.c, verb_export.c, verb_proof.c */
+enum err verb_audit_export(struct cli *c);
+enum err verb_audit_verify(struct cli *c);
+enum err verb_audit_checkpoint(struct cli *c);
+enum err verb_audit_key(struct cli *c);
 enum err verb_context_add(struct cli *c); /* verb_context.c */
 enum err verb_context_use(struct cli *c);
 enum err verb_context_ls(struct cli *c);

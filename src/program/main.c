@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "audit_journal.h"
 #include "bench.h"
 #include "cert.h"
 #include "child.h"
@@ -16,6 +17,7 @@
 #include "osconfine.h"
 #include "osdigest.h"
 #include "ossecure.h"
+#include "ossigner.h"
 #include "ostitle.h"
 #include "replay_child.h"
 #include "scaler.h"
@@ -86,6 +88,10 @@ int main(int argc, char **argv) {
                                     .clock = osclock(),
                                     .hasher = osdigest(),
                                     .secure = &ossecure,
+                                    .checker = &ossigner_checker,
+                                    .journal = audit_journal,
+                                    .journal_close = audit_journal_close,
+                                    .audit_key = audit_key,
                                     .doctor = doctor_machine,
                                     .outside = {[CLI_UP] = up,
                                                 [CLI_DOWN] = up_down,

@@ -28,6 +28,7 @@
 #include "osloop.h"
 #include "osreplay.h"
 #include "ossecret.h"
+#include "ossigner.h"
 #include "ostls.h"
 #include "oszones.h"
 #include "resp_session.h"
@@ -45,6 +46,7 @@ struct serve {
     struct osloop *loop;
     struct osreplay *recall; /* tells events of the past again */
     struct osbackground *aside;
+    struct signer *signer; /* of checkpoints of the journal */
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -511,9 +513,22 @@ static void dialects_set(struct serve *v) {
     if (has_titan) v->dialects[2] = (struct dialect_setting){&titan_dialect, &v->titan};
 }
 
+/* The key that signs checkpoints; the public one is for whoever keeps it elsewhere. */
+static enum err signer_open(struct serve *v, struct why *why) {
+    char path[SETTING_TEXT_MAX + 32];
+    bool made = false;
+    if (setting_number(&v->settings, SETTING_audit_checkpoint_s) == 0) return ERR_OK;
+    snprintf(path, sizeof path, "%s/" AUDIT_KEY_FILE, setting_text(&v->settings, SETTING_data));
+    enum err e = ossigner_open(path, &v->signer, &made, why);
+    if (e != ERR_OK || !made) return e;
+    log_line(v, SERVER_INFO, "audit", "made audit.key, which signs checkpoints of the journal: see `reeve audit key`");
+    return ERR_OK;
+}
+
 static enum err server_start(struct serve *v, const char *build, struct why *why) {
     struct journal *journal = NULL;
     enum err e = osbackground_open(v->loop, &v->aside, why);
+    if (e == ERR_OK) e = signer_open(v, why);
     if (e == ERR_OK) e = journal_engine_open(&v->settings, v->disk, &journal, why);
     if (e != ERR_OK) return e;
     v->locator = journal->ops->locator(journal);
@@ -528,6 +543,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
                                  .launch_ctx = v->settings.own[SETTING_data].value,
                                  .clock = osclock(),
                                  .hasher = osdigest(),
+                                 .signer = v->signer,
+                                 .checker = &ossigner_checker,
                                  .net = osloop_net(v->loop),
                                  .zones = oszones(),
                                  .recovers = memory_recovers,
@@ -540,6 +557,7 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     struct server_options o = {.limits = v->settings.limits,
                                .shard = (uint32_t)setting_number(&v->settings, SETTING_shard),
                                .compact_bytes = v->locator != NULL ? compact_bytes : 0,
+                               .checkpoint_ms = setting_number(&v->settings, SETTING_audit_checkpoint_s) * 1000,
                                .build = build,
                                .uid = getuid(),
                                .listen = setting_text(&v->settings, SETTING_listen),
@@ -613,6 +631,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     if (v.server != NULL) server_close(v.server);
     osreplay_close(v.recall);
     osbackground_close(v.aside);
+    ossigner_close(v.signer);
     if (v.loop != NULL) osloop_close(v.loop);
     if (v.disk != NULL) osdisk_close(v.disk);
     if (e == ERR_OK) log_line(&v, SERVER_INFO, "stopped", "everything acknowledged is kept");

@@ -55,6 +55,7 @@
     X(shard,              NUMBER(0, UINT32_MAX),                  "0",               "shard number of this server") \
     X(journal,            WORD("file"),                           "file",            "engine of the journal: file (in the data directory)") \
     X(archive_days,       NUMBER(0, 36500),                       "30",              "days for which trimmed journal segments are kept in the archive") \
+    X(audit_checkpoint_s, NUMBER(0, SECONDS_MAX),                 "600",             "seconds between two signed checkpoints of the journal (reeve audit verify); 0 = make none") \
     X(history_days,       NUMBER(0, 36500),                       "365",             "days for which finished flows are kept in the history; 0 = for ever") \
     X(history_bytes,      NUMBER(0, INT64_MAX),                   "10737418240",     "approximate size limit of the history; 0 = no limit") \
     X(segment_bytes,      NUMBER(0, SEGMENT_BYTES_MAX),           "0",               "size of a journal segment, at least one batch; 0 = the default") \

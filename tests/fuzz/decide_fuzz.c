@@ -411,6 +411,23 @@ static void draw_schedule(struct lab *l, struct command *cmd) {
     }
 }
 
+/* What the server can say: no gap, and nothing that is to come. Its number may be old. */
+static void draw_checkpoint(struct lab *l, struct command *cmd) {
+    static const uint8_t zero[CHECKPOINT_SIGNATURE_BYTES];
+    struct checkpoint last = view_checkpoint(engine_state(l->engine));
+    struct slice hash = slice_of(zero, CHECKPOINT_HASH_BYTES);
+    if (last.upto_lsn >= engine_lsn(l->engine)) {
+        cmd->kind = CMD_READ;
+        return;
+    }
+    cmd->as.checkpoint = (struct cmd_checkpoint){.number = last.number + (last.number == 0 || pick(l, 4) != 0),
+                                                 .from_lsn = last.upto_lsn + 1,
+                                                 .upto_lsn = engine_lsn(l->engine),
+                                                 .chain = hash,
+                                                 .key = hash,
+                                                 .signature = slice_of(zero, sizeof zero)};
+}
+
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT,  CMD_SUBMIT, CMD_ADD,      CMD_ATTACH,         CMD_HEARTBEAT,
@@ -458,6 +475,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_LIMIT: draw_limit(l, cmd); return;
     case CMD_SERVICE: draw_service(l, cmd); return;
     case CMD_POLICY: cmd->as.policy.version = engine_lsn(l->engine) / 8 + pick(l, 3); return;
+    case CMD_CHECKPOINT: draw_checkpoint(l, cmd); return;
     case CMD_PROJECTED: cmd->as.lsn = engine_lsn(l->engine) + (pick(l, 8) == 0) - pick(l, 2); return;
     case CMD_SCHEDULE:
     case CMD_SCHEDULE_REMOVE:

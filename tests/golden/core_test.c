@@ -111,6 +111,12 @@ static const struct golden versions[] = {
      {{REC_SCHEDULE, REC_SCHEDULE_SLOT}, {REC_STORE_SET, REC_STORE_DELETED}},
      {0x306d78d5f0209184, 0x521334f6f0c2ac6f},
      {0x1de70afe0214aec7, 0x5546a80ece699016}},
+    {"tests/golden/core-v5-checkpoint",
+     8,
+     5,
+     {{REC_CHECKPOINT, REC_CHECKPOINT}},
+     {0x51d692251cdb1d9d, 0xdcc2a1c7ce02a5dc},
+     {0xa3389cbaf97a3b5e, 0xf842812bb5db6662}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -750,6 +756,36 @@ static void cause_second_half(struct fixture *r) {
     fixture_crash(r);
 }
 
+/* ---- checkpoints of the journal ---- */
+
+/* What they say is anything: the core does not look at it. */
+static void checkpoint_add(struct fixture *r, uint8_t byte) {
+    uint8_t bytes[CHECKPOINT_SIGNATURE_BYTES];
+    struct checkpoint last = view_checkpoint(engine_state(r->engine));
+    struct command cmd = {.kind = CMD_CHECKPOINT};
+    memset(bytes, byte, sizeof bytes);
+    cmd.as.checkpoint = (struct cmd_checkpoint){.number = last.number + 1,
+                                                .from_lsn = last.upto_lsn + 1,
+                                                .upto_lsn = engine_lsn(r->engine),
+                                                .chain = slice_of(bytes, CHECKPOINT_HASH_BYTES),
+                                                .key = slice_of(bytes + 1, CHECKPOINT_HASH_BYTES),
+                                                .signature = slice_of(bytes, sizeof bytes)};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void checkpoint_first_half(struct fixture *r) {
+    struct options o = fixture_options();
+    assert_ok(fixture_submit(r, &o, (const char *[]){"a", "b: a"}, 2));
+    checkpoint_add(r, 7);
+    assert_ok(fixture_attach(r, "w", 1, 1));
+    checkpoint_add(r, 8);
+}
+
+static void checkpoint_second_half(struct fixture *r) {
+    fixture_run_all(r, "w", 1);
+    checkpoint_add(r, 9);
+}
+
 /* ---- a clock that was wrong ---- */
 
 static void clock_steps(struct fixture *r, int64_t by_ms) {
@@ -905,6 +941,7 @@ static const struct script scripts[] = {
     {"version", service_first_half, service_second_half},
     {"schedule", schedule_first_half, schedule_second_half},
     {"clock", clock_first_half, clock_second_half},
+    {"checkpoint", checkpoint_first_half, checkpoint_second_half},
     {"slot", slot_first_half, slot_second_half},
     {"cause", cause_first_half, cause_second_half},
     {"trigger", trigger_first_half, trigger_second_half},

@@ -38,6 +38,8 @@ static const char *const order[] = {
     "flow_source",
     "stats_history",
     "audit",
+    "checkpoints",
+    "proofs",
     "launch",
     "history_request",
     "budget",

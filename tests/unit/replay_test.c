@@ -441,6 +441,22 @@ static void kept_results_that_do_not_fit_are_refused(void **state) {
     MISFIT(r, REC_MEMO_DROPPED, "without a key", .head.tenant = SLICE("acme"));
 }
 
+static void checkpoints_that_do_not_fit_are_refused(void **state) {
+    struct fixture *r = *state;
+    static const uint8_t bytes[CHECKPOINT_SIGNATURE_BYTES];
+    struct slice hash = slice_of(bytes, CHECKPOINT_HASH_BYTES), signature = slice_of(bytes, sizeof bytes);
+    assert_ok(fixture_attach(r, "w", 1, 1));
+#define SIGNED .chain = hash, .key = hash, .signature = signature
+    FITTING(r, REC_CHECKPOINT, .number = 1, .from_lsn = 1, .upto_lsn = 1, SIGNED);
+    MISFIT(r, REC_CHECKPOINT, "out of turn", .number = 2, .from_lsn = 1, .upto_lsn = 1, SIGNED);
+    MISFIT(r, REC_CHECKPOINT, "what is to come", .number = 1, .from_lsn = 1, .upto_lsn = 99, SIGNED);
+    MISFIT(r, REC_CHECKPOINT, "what is to come", .number = 1, .from_lsn = 0, .upto_lsn = 1, SIGNED);
+    MISFIT(r, REC_CHECKPOINT, "without a hash", .number = 1, .from_lsn = 1, .upto_lsn = 1, .signature = signature);
+    MISFIT(r, REC_CHECKPOINT, "without a signature", .number = 1, .from_lsn = 1, .upto_lsn = 1, .chain = hash,
+           .key = hash);
+#undef SIGNED
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(batches_out_of_place),
@@ -455,6 +471,7 @@ int main(void) {
         FIXTURE_TEST(a_parent_that_is_still_telling),
         FIXTURE_TEST(changes_of_the_store_that_do_not_fit_are_refused),
         FIXTURE_TEST(kept_results_that_do_not_fit_are_refused),
+        FIXTURE_TEST(checkpoints_that_do_not_fit_are_refused),
         FIXTURE_TEST(what_decide_never_writes),
         FIXTURE_TEST(a_flow_that_settles),
     };

@@ -251,7 +251,8 @@ static void give_back(struct cli *c) {
 
 static enum err read_format(struct cli *c) {
     static const char *const words[] = {"table", "wide", "json", "jsonl", "yaml", "name"};
-    const char *given = cli_flag(c, "format");
+    bool is_own = flag_in(c->verb->flags, "format", 6, 0) != NULL; /* it means something else */
+    const char *given = is_own ? NULL : cli_flag(c, "format");
     uint32_t i = 0;
     c->format = c->host != NULL ? c->host->format : CLI_FORMAT_TABLE;
     if (cli_flag(c, "json") != NULL) c->format = CLI_FORMAT_JSON;

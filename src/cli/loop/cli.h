@@ -38,6 +38,13 @@ enum cli_outside {
 };
 
 struct doctor;
+struct journal;
+struct sign_checker;
+
+struct cli_journal { /* of a data directory, to be read */
+    struct journal *reader;
+    void *disk; /* that it lies on */
+};
 
 struct cli_world {
     const char *build;
@@ -45,6 +52,10 @@ struct cli_world {
     struct clock *clock;
     struct hasher *hasher;
     const struct secure_ops *secure;                                                 /* NULL = without TLS */
+    const struct sign_checker *checker; /* of checkpoints of a journal; NULL = there is none */
+    enum err (*journal)(const char *data, struct cli_journal *ret, struct why *why); /* NULL = not in this program */
+    void (*journal_close)(struct cli_journal *j);
+    enum err (*audit_key)(const char *data, uint8_t ret[], struct why *why); /* the public one: 32 bytes */
     void (*doctor)(struct doctor *d);                                                /* what it finds on this machine */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
 };

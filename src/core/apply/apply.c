@@ -334,6 +334,21 @@ static void apply_policy(struct state *s, const struct rec_policy *r) {
     s->policy = r->version;
 }
 
+/* The record that is being applied has the LSN after the state's. */
+static void apply_checkpoint(struct state *s, const struct rec_checkpoint *r) {
+    REQUIRE(r->number == s->checkpoint.number + 1);
+    REQUIRE(r->upto_lsn <= s->lsn);
+    struct checkpoint *c = &s->checkpoint;
+    *c = (struct checkpoint){.number = r->number,
+                             .lsn = s->lsn + 1,
+                             .from_lsn = r->from_lsn,
+                             .upto_lsn = r->upto_lsn,
+                             .time = s->now};
+    memcpy(c->chain, r->chain.ptr, sizeof c->chain);
+    memcpy(c->key, r->key.ptr, sizeof c->key);
+    memcpy(c->signature, r->signature.ptr, sizeof c->signature);
+}
+
 /* ---- dispatch ---- */
 
 void apply(struct state *s, const struct record *r) {
@@ -403,6 +418,7 @@ void apply(struct state *s, const struct record *r) {
     case REC_MEMO_DROPPED:
         memo_drop(s, memo_find(s, tenant_find(s, b->head.tenant), b->as_REC_MEMO_DROPPED.key));
         break;
+    case REC_CHECKPOINT: apply_checkpoint(s, &b->as_REC_CHECKPOINT); break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     propagate_end(s);

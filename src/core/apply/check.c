@@ -459,6 +459,16 @@ static enum err check_clock(const struct state *s, const struct rec_clock *r, st
     return ERR_OK;
 }
 
+/* Whether the hash is right only a reading of the journal can tell: `reeve audit verify`. */
+static enum err check_checkpoint(const struct state *s, const struct rec_checkpoint *r, struct why *why) {
+    FITS(r->number == s->checkpoint.number + 1, "a checkpoint out of turn");
+    FITS(r->from_lsn > 0 && r->from_lsn <= r->upto_lsn && r->upto_lsn <= s->lsn, "a checkpoint of what is to come");
+    FITS(r->number == 1 || r->from_lsn == s->checkpoint.upto_lsn + 1, "a checkpoint with a gap before it");
+    FITS(r->chain.len == CHECKPOINT_HASH_BYTES && r->key.len == CHECKPOINT_HASH_BYTES, "a checkpoint without a hash");
+    FITS(r->signature.len == CHECKPOINT_SIGNATURE_BYTES, "a checkpoint without a signature");
+    return ERR_OK;
+}
+
 enum err apply_check(const struct state *s, const struct record *r, struct why *why) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -524,6 +534,7 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_MEMO_KEPT: return check_memo_kept(s, &b->as_REC_MEMO_KEPT, why);
     case REC_MEMO_HIT: return check_memo_hit(s, &b->as_REC_MEMO_HIT, why);
     case REC_MEMO_DROPPED: return check_memo_dropped(s, &b->as_REC_MEMO_DROPPED, why);
+    case REC_CHECKPOINT: return check_checkpoint(s, &b->as_REC_CHECKPOINT, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

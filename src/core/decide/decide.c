@@ -42,6 +42,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_POLICY] = decide_policy,
     [CMD_SERVICE] = decide_service,
     [CMD_HEALTH] = decide_health,
+    [CMD_CHECKPOINT] = decide_checkpoint,
     [CMD_PROJECTED] = decide_projected,
     [CMD_SCHEDULE] = decide_schedule,
     [CMD_SCHEDULE_REMOVE] = decide_schedule_remove,

@@ -67,6 +67,7 @@ enum err decide_limit(struct decision *d, const struct command *cmd);
 enum err decide_policy(struct decision *d, const struct command *cmd);
 /* Asks the next of the open questions to the policy, after a change of it; false when there are no more. */
 bool decide_ask_policy(struct decision *d, struct live *live, uint32_t most);
+enum err decide_checkpoint(struct decision *d, const struct command *cmd);
 enum err decide_service(struct decision *d, const struct command *cmd);
 enum err decide_health(struct decision *d, const struct command *cmd);
 /* The worker begins to drain: its services leave it. */

@@ -41,6 +41,7 @@ enum command_kind {
     CMD_SCHEDULE_BACKFILL,
     CMD_SCHEDULE_RUN,
     CMD_SCHEDULE_SLOTS,
+    CMD_CHECKPOINT, /* the journal was hashed up to a record, and the hash is signed */
     CMD_PROJECTED, /* the history is durable up to an LSN; kept in memory only, told again after a restart */
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
@@ -332,6 +333,11 @@ struct cmd_schedule_slots {
     uint32_t excluded_count;
 };
 
+struct cmd_checkpoint { /* as rec_checkpoint */
+    uint64_t number, from_lsn, upto_lsn;
+    struct slice chain, key, signature;
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
@@ -355,6 +361,7 @@ struct command {
         struct cmd_limit limit;
         struct cmd_service service;
         struct cmd_policy policy;
+        struct cmd_checkpoint checkpoint;
         uint64_t lsn; /* projected */
         struct cmd_schedule schedule;
         struct cmd_schedule_name schedule_name;

@@ -346,6 +346,17 @@ static const struct tlv_field tally_fields[] = {
     TLV_FIELD(1, TLV_LIST, snap_tally, counts, .max = TALLY_COUNT, .sub = &count_desc),
 };
 
+static const struct tlv_field checkpoint_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_checkpoint, number),
+    TLV_FIELD(2, TLV_U64, snap_checkpoint, lsn),
+    TLV_FIELD(3, TLV_U64, snap_checkpoint, from_lsn),
+    TLV_FIELD(4, TLV_U64, snap_checkpoint, upto_lsn),
+    TLV_FIELD(5, TLV_I64, snap_checkpoint, time_ms),
+    TLV_FIELD(6, TLV_HASH, snap_checkpoint, chain),
+    TLV_FIELD(7, TLV_HASH, snap_checkpoint, key),
+    TLV_FIELD(8, TLV_BYTES, snap_checkpoint, signature, .max = CHECKPOINT_SIGNATURE_BYTES),
+};
+
 static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
     [OBJ_TENANT] = TLV_DESC("tenant", snap_tenant, tenant_fields),
@@ -367,6 +378,7 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_CHILDREN] = TLV_DESC("children", snap_children, children_fields),
     [OBJ_SERVICE] = TLV_DESC("service", snap_service, service_fields),
     [OBJ_TALLY] = TLV_DESC("tally", snap_tally, tally_fields),
+    [OBJ_CHECKPOINT] = TLV_DESC("checkpoint", snap_checkpoint, checkpoint_fields),
 };
 /* clang-format on */
 

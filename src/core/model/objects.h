@@ -25,7 +25,8 @@
     X(OBJ_EXPANSION, 50, snap_expansion, "expansion", "a foreach job that got its items, by ordinal, after all flows") \
     X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index") \
     X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows") \
-    X(OBJ_TALLY, 70, snap_tally, "tally", "what has happened, counted; at most one, left out when nothing has")
+    X(OBJ_TALLY, 70, snap_tally, "tally", "what has happened, counted; at most one, left out when nothing has") \
+    X(OBJ_CHECKPOINT, 130, snap_checkpoint, "checkpoint", "the newest checkpoint; at most one")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -277,6 +278,11 @@ struct snap_count {
 };
 struct snap_tally {
     struct tlv_list counts; /* of snap_count, those that are not 0, ascending */
+};
+struct snap_checkpoint { /* rec_checkpoint, and where it is */
+    uint64_t number, lsn, from_lsn, upto_lsn;
+    int64_t time_ms;
+    struct slice chain, key, signature;
 };
 struct snap_end {
     uint64_t objects, digest_lo, digest_hi;

@@ -473,6 +473,16 @@ static const struct tlv_field expanded_fields[] = {
     TLV_FIELD(10, TLV_U32, rec_expanded, count),
 };
 
+static const struct tlv_field checkpoint_fields[] = {
+    HEAD(rec_checkpoint),
+    TLV_FIELD(4, TLV_U64, rec_checkpoint, number),
+    TLV_FIELD(5, TLV_U64, rec_checkpoint, from_lsn),
+    TLV_FIELD(6, TLV_U64, rec_checkpoint, upto_lsn),
+    TLV_FIELD(7, TLV_HASH, rec_checkpoint, chain),
+    TLV_FIELD(8, TLV_HASH, rec_checkpoint, key),
+    TLV_FIELD(9, TLV_BYTES, rec_checkpoint, signature, .max = CHECKPOINT_SIGNATURE_BYTES),
+};
+
 #define DESC(type, fields) TLV_DESC(#type, type, fields)
 static const struct tlv_desc rec_opened_desc = DESC(rec_opened, opened_fields);
 static const struct tlv_desc rec_clock_desc = DESC(rec_clock, clock_fields);
@@ -515,6 +525,7 @@ static const struct tlv_desc rec_service_desc = DESC(rec_service, service_fields
 static const struct tlv_desc rec_scaled_desc = DESC(rec_scaled, scaled_fields);
 static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);
 static const struct tlv_desc rec_expanded_desc = DESC(rec_expanded, expanded_fields);
+static const struct tlv_desc rec_checkpoint_desc = DESC(rec_checkpoint, checkpoint_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {

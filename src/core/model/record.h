@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "buf.h"
+#include "checkpoint.h"
 #include "err.h"
 #include "ids.h"
 #include "options.h"
@@ -60,7 +61,8 @@
     X(REC_SCALED,           82, rec_scaled,        "scaled",          "a service is to have so many replicas")  \
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
     X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right") \
-    X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come")
+    X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come") \
+    X(REC_CHECKPOINT,       130, rec_checkpoint,   "checkpoint",      "what was written so far, hashed and signed")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -668,6 +670,17 @@ struct rec_expanded {
     struct slice hash;    /* of what was evaluated */
     struct slice items;   /* SHA-256 of the blob that holds them; empty when there are none */
     uint32_t count;
+};
+
+/* The journal up to a record, as a hash, and who vouches for it (docs/formats/proof.md). Nothing is decided by it. */
+struct rec_checkpoint {
+    struct rec_head head;
+    uint64_t number;        /* from 1, without gaps */
+    uint64_t from_lsn;      /* the first record that it adds: what follows the checkpoint before */
+    uint64_t upto_lsn;      /* the last one; below its own */
+    struct slice chain;     /* over all batches up to there; 32 bytes */
+    struct slice key;       /* public, of whoever signed; 32 bytes */
+    struct slice signature; /* 64 bytes */
 };
 
 union record_body {

@@ -518,6 +518,7 @@ struct state {
     uint64_t policy;    /* version in force; 0 = none was told */
     uint64_t history_lsn; /* flows left memory because the history was durable up to here; 0 = none did */
     uint64_t tally[TALLY_COUNT]; /* enum tally */
+    struct checkpoint checkpoint; /* the newest; nothing follows from it */
 
     struct pool flows, jobs, extras, profiles, classes, runs, workers, questions, keys, tenants, pools, topics;
     struct store store;

@@ -747,6 +747,25 @@ static enum err load_tally(struct loader *l, const struct snap_tally *o, struct 
     return ERR_OK;
 }
 
+static enum err load_checkpoint(struct loader *l, const struct snap_checkpoint *o, struct why *why) {
+    struct checkpoint *c = &l->state->checkpoint;
+    FITS(c->number == 0 && o->number > 0, "a checkpoint twice, or none");
+    FITS(o->from_lsn > 0 && o->from_lsn <= o->upto_lsn && o->upto_lsn < o->lsn && o->lsn <= l->state->lsn,
+         "a checkpoint of what is to come");
+    FITS(o->chain.len == sizeof c->chain && o->key.len == sizeof c->key && o->signature.len == sizeof c->signature,
+         "a checkpoint without a hash or a signature");
+    FITS(time_fits(o->time_ms), "a time that cannot be");
+    *c = (struct checkpoint){.number = o->number,
+                             .lsn = o->lsn,
+                             .from_lsn = o->from_lsn,
+                             .upto_lsn = o->upto_lsn,
+                             .time.ms = o->time_ms};
+    memcpy(c->chain, o->chain.ptr, sizeof c->chain);
+    memcpy(c->key, o->key.ptr, sizeof c->key);
+    memcpy(c->signature, o->signature.ptr, sizeof c->signature);
+    return ERR_OK;
+}
+
 static enum err load_object(struct loader *l, enum object_kind kind, const void *o, struct why *why) {
     FITS(l->has_header != (kind == OBJ_HEADER), "the header is not first");
     FITS(!l->has_end, "objects after the end");
@@ -771,6 +790,7 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_CHILDREN: return load_children(l, o, why);
     case OBJ_SERVICE: return load_service(l, o, why);
     case OBJ_TALLY: return load_tally(l, o, why);
+    case OBJ_CHECKPOINT: return load_checkpoint(l, o, why);
     case OBJ_KIND_END: break;
     }
     return misfit(why, "an object of no kind");

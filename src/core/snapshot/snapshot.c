@@ -508,6 +508,20 @@ static void put_tally(struct snapshot_writer *w) {
     if (o.counts.count > 0) put(w, OBJ_TALLY, &o);
 }
 
+static void put_checkpoint(struct snapshot_writer *w) {
+    const struct checkpoint *c = &w->state->checkpoint;
+    if (c->number == 0 || MUTANT(checkpoint_forgotten)) return;
+    struct snap_checkpoint o = {.number = c->number,
+                                .lsn = c->lsn,
+                                .from_lsn = c->from_lsn,
+                                .upto_lsn = c->upto_lsn,
+                                .time_ms = c->time.ms,
+                                .chain = slice_of(c->chain, sizeof c->chain),
+                                .key = slice_of(c->key, sizeof c->key),
+                                .signature = slice_of(c->signature, sizeof c->signature)};
+    put(w, OBJ_CHECKPOINT, &o);
+}
+
 static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct why *why) {
     struct snapshot_writer w = {.state = s, .put = put_one, .ctx = ctx, .why = why};
     buf_init(&w.message, OBJECT_BYTES_MAX);
@@ -524,6 +538,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_schedules(&w);
     put_memos(&w);
     put_tally(&w);
+    put_checkpoint(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);
     return w.err;

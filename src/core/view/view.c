@@ -414,6 +414,10 @@ uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret)
     return at + 1;
 }
 
+struct checkpoint view_checkpoint(const struct state *s) {
+    return s->checkpoint;
+}
+
 uint64_t view_flow_last(const struct state *s) {
     return s->flow_last;
 }

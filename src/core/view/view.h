@@ -2,6 +2,7 @@
 #ifndef REEVE_VIEW_H
 #define REEVE_VIEW_H
 
+#include "checkpoint.h"
 #include "effect.h"
 
 struct state;
@@ -142,6 +143,7 @@ void view_each_flow(const struct state *s, view_flow_fn each, void *ctx); /* in 
  * the beginning to the end of the walk is seen; what comes meanwhile perhaps. */
 uint32_t view_flow_next(const struct state *s, uint32_t at, flow_id *ret);
 uint32_t view_tenant_next(const struct state *s, uint32_t at, struct slice *ret);
+struct checkpoint view_checkpoint(const struct state *s); /* the newest; number 0 = there is none */
 uint64_t view_flow_last(const struct state *s); /* the highest number given to a flow so far */
 void view_each_job(const struct state *s, flow_id flow, view_job_fn each, void *ctx); /* in order of ordinals */
 void view_each_question(const struct state *s, view_question_fn each, void *ctx);     /* by id */

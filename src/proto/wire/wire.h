@@ -134,6 +134,12 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_PLAYGROUND,       168, wire_playground,      "playground",      SERVER, 0,                SECOND, "so it is, and this is what the last recovery found") \
     X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \
     X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
+    X(WIRE_AUDIT_CHECKPOINT, 190, wire_empty,           "audit_checkpoint", CLIENT, WIRE_CHECKPOINTED, SECOND, "hash and sign the journal now") \
+    X(WIRE_CHECKPOINTED,     191, wire_checkpoint,      "checkpointed",    SERVER, 0,                SECOND, "the newest checkpoint; it covers all that was durable when it was asked for") \
+    X(WIRE_AUDIT_VERIFY,     192, wire_audit_verify,    "audit_verify",    CLIENT, WIRE_AUDIT_VERIFIED, SECOND, "is the journal what was signed") \
+    X(WIRE_AUDIT_VERIFIED,   193, wire_audit_verified,  "audit_verified",  SERVER, 0,                SECOND, "yes, or what does not fit") \
+    X(WIRE_AUDIT_EXPORT,     194, wire_audit_export,    "audit_export",    CLIENT, WIRE_AUDIT_EXPORTED, SECOND, "a page of the audit trail, oldest first, as lines of JSON") \
+    X(WIRE_AUDIT_EXPORTED,   195, wire_audit_exported,  "audit_exported",  SERVER, 0,                SECOND, "the page") \
     X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once") \
     X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "reserved, answered with `unsupported`: what Titan's interface shows, asked in process") \
     X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "reserved: the caller's tenant, in Titan's words") \

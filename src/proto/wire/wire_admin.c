@@ -295,6 +295,9 @@ static const struct tlv_field audit_fields[] = {
     TLV_FIELD(6, TLV_I64, wire_audit, until_ms),
     TLV_FIELD(7, TLV_BYTES, wire_audit, cursor, .max = WIRE_TEXT_MAX),
     TLV_FIELD(8, TLV_U32, wire_audit, most),
+    TLV_FIELD(9, TLV_TEXT, wire_audit, verb, .max = WIRE_NAME_MAX),
+    TLV_FIELD(10, TLV_TEXT, wire_audit, object, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(11, TLV_TEXT, wire_audit, tenant, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_audit_desc = TLV_DESC("audit", wire_audit, audit_fields);
 
@@ -305,6 +308,8 @@ static const struct tlv_field audit_record_fields[] = {
     TLV_FIELD(4, TLV_TEXT, wire_audit_record, kind, .max = WIRE_NAME_MAX),
     TLV_FIELD(5, TLV_TEXT, wire_audit_record, target, .max = WIRE_TARGET_MAX),
     TLV_FIELD(6, TLV_TEXT, wire_audit_record, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(7, TLV_TEXT, wire_audit_record, verb, .max = WIRE_NAME_MAX),
+    TLV_FIELD(8, TLV_TEXT, wire_audit_record, tenant, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_audit_record_desc = TLV_DESC("audit_record", wire_audit_record, audit_record_fields);
 
@@ -313,6 +318,62 @@ static const struct tlv_field audited_fields[] = {
     TLV_FIELD(2, TLV_BYTES, wire_audited, cursor, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_audited_desc = TLV_DESC("audited", wire_audited, audited_fields);
+
+static const struct tlv_field checkpoint_fields[] = {
+    TLV_FIELD(1, TLV_U32, wire_checkpoint, shard),
+    TLV_FIELD(2, TLV_U64, wire_checkpoint, number),
+    TLV_FIELD(3, TLV_U64, wire_checkpoint, lsn),
+    TLV_FIELD(4, TLV_U64, wire_checkpoint, from_lsn),
+    TLV_FIELD(5, TLV_U64, wire_checkpoint, upto_lsn),
+    TLV_FIELD(6, TLV_I64, wire_checkpoint, time_ms),
+    TLV_FIELD(7, TLV_TEXT, wire_checkpoint, chain, .max = WIRE_NAME_MAX),
+    TLV_FIELD(8, TLV_TEXT, wire_checkpoint, key, .max = WIRE_NAME_MAX),
+    TLV_FIELD(9, TLV_TEXT, wire_checkpoint, signature, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_checkpoint_desc = TLV_DESC("checkpoint", wire_checkpoint, checkpoint_fields);
+
+static const struct tlv_field audit_verify_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_audit_verify, key, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_TEXT, wire_audit_verify, since, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_audit_verify_desc = TLV_DESC("audit_verify", wire_audit_verify, audit_verify_fields);
+
+static const struct tlv_field audit_verified_fields[] = {
+    TLV_FIELD(1, TLV_BOOL, wire_audit_verified, ok),
+    TLV_FIELD(2, TLV_TEXT, wire_audit_verified, text, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(3, TLV_U64, wire_audit_verified, from_lsn),
+    TLV_FIELD(4, TLV_U64, wire_audit_verified, upto_lsn),
+    TLV_FIELD(5, TLV_U64, wire_audit_verified, last_lsn),
+    TLV_FIELD(6, TLV_U64, wire_audit_verified, checkpoints),
+    TLV_FIELD(7, TLV_U64, wire_audit_verified, keys),
+    TLV_FIELD(8, TLV_BOOL, wire_audit_verified, whole),
+    TLV_FIELD(9, TLV_MSG, wire_audit_verified, checkpoint, .sub = &wire_checkpoint_desc),
+};
+const struct tlv_desc wire_audit_verified_desc = TLV_DESC("audit_verified", wire_audit_verified, audit_verified_fields);
+
+#define EXPORT_FIELD(tag_, tlv_, member_, ...) \
+    { .tag = (tag_), TLV_AT(tlv_, wire_audit_export, filter.member_), .name = #member_, __VA_ARGS__ }
+static const struct tlv_field audit_export_fields[] = {
+    EXPORT_FIELD(1, TLV_TEXT, flow, .max = WIRE_TARGET_MAX),
+    EXPORT_FIELD(2, TLV_TEXT, principal, .max = WIRE_NAME_MAX),
+    EXPORT_FIELD(3, TLV_TEXT, kind, .max = WIRE_NAME_MAX),
+    EXPORT_FIELD(4, TLV_BOOL, people),
+    EXPORT_FIELD(5, TLV_I64, since_ms),
+    EXPORT_FIELD(6, TLV_I64, until_ms),
+    EXPORT_FIELD(7, TLV_BYTES, cursor, .max = WIRE_TEXT_MAX),
+    EXPORT_FIELD(8, TLV_U32, most),
+    EXPORT_FIELD(9, TLV_TEXT, verb, .max = WIRE_NAME_MAX),
+    EXPORT_FIELD(10, TLV_TEXT, object, .max = WIRE_TARGET_MAX),
+    EXPORT_FIELD(11, TLV_TEXT, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(40, TLV_TEXT, wire_audit_export, format, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_audit_export_desc = TLV_DESC("audit_export", wire_audit_export, audit_export_fields);
+
+static const struct tlv_field audit_exported_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_audit_exported, lines, .max = WIRE_LINES_MAX),
+    TLV_FIELD(2, TLV_BYTES, wire_audit_exported, cursor, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_audit_exported_desc = TLV_DESC("audit_exported", wire_audit_exported, audit_exported_fields);
 
 static const struct tlv_field worker_start_fields[] = {
     TLV_FIELD(1, TLV_U32, wire_worker_start, slots),

@@ -282,6 +282,9 @@ struct wire_worker_started {
 
 struct wire_audit { /* what is left empty does not choose */
     struct slice flow, principal;
+    struct slice verb;   /* what was done, like "submit" */
+    struct slice object; /* a flow, flow/job, or the name of a pool, schedule, worker, key … */
+    struct slice tenant;
     struct slice kind; /* of record, its word */
     bool people;       /* only what someone did */
     int64_t since_ms, until_ms;
@@ -295,6 +298,7 @@ struct wire_audit_record {
     struct slice principal, kind;
     struct slice target; /* flow, flow/job, or the name of what it is about */
     struct slice text;
+    struct slice verb, tenant;
 };
 
 struct wire_audited { /* newest first */
@@ -302,7 +306,40 @@ struct wire_audited { /* newest first */
     struct slice cursor;     /* of the next page, which may be there though this one is short */
 };
 
+struct wire_checkpoint { /* of the journal; number 0 = there is none. Hashes, key and signature are hexadecimal */
+    uint32_t shard;
+    uint64_t number, lsn, from_lsn, upto_lsn;
+    int64_t time_ms;
+    struct slice chain, key, signature;
+};
+
+struct wire_audit_verify {
+    struct slice key; /* public, hexadecimal: every checkpoint must be signed by it; empty = by the key that it names */
+    struct slice since; /* a checkpoint that was kept elsewhere, as JSON; empty = none */
+};
+
+struct wire_audit_verified {
+    bool ok;
+    struct slice text; /* what was found, or what does not fit */
+    uint64_t from_lsn, upto_lsn, last_lsn, checkpoints, keys;
+    bool whole; /* from the first record of the chain on */
+    struct wire_checkpoint checkpoint;
+};
+
+struct wire_audit_export {
+    struct wire_audit filter; /* cursor: of the page before; most: about so many kilobytes, 0 = 1024 */
+    struct slice format;      /* jsonl, ocsf */
+};
+
+#define WIRE_LINES_MAX (1u << 26)
+
+struct wire_audit_exported {
+    struct slice lines;
+    struct slice cursor; /* of the next page; empty = that was all */
+};
+
 extern const struct tlv_desc wire_audit_desc, wire_audit_record_desc, wire_audited_desc, wire_worker_start_desc,
-    wire_worker_started_desc;
+    wire_worker_started_desc, wire_checkpoint_desc, wire_audit_verify_desc, wire_audit_verified_desc,
+    wire_audit_export_desc, wire_audit_exported_desc;
 
 #endif

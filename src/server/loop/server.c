@@ -216,6 +216,7 @@ void server_compacted(struct server *s, bool well) {
 void server_drain(struct server *s) {
     if (s->draining) return;
     s->draining = true;
+    for (uint8_t slot = 0; slot < server_part_count; slot++) part_wake(server_shard(s), slot); /* to finish */
     struct wire_goodbye m = {.reason = SLICE("the server is stopping"), .retry_after_ms = 1000};
     for (uint32_t i = 1; i <= s->sessions.high; i++) {
         struct session *n = pool_at(&s->sessions, i);

@@ -32,6 +32,8 @@ struct observer;
 struct dialect_setting;
 struct kill_switch;
 struct replayer;
+struct sign_checker;
+struct signer;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -56,6 +58,8 @@ struct server_world {
     struct disk *disk;       /* of blobs, logs and credentials */
     struct clock *clock;
     struct hasher *hasher;
+    struct signer *signer;              /* of checkpoints of the journal; NULL = none are made */
+    const struct sign_checker *checker; /* of their signatures; NULL = nobody can check them */
     struct net *net;
     struct zones *zones; /* NULL = UTC is the only one */
     /* One line per event that matters: `what` is a word that stays the same, `text` is for people. */
@@ -79,6 +83,7 @@ struct server_options {
     struct limits limits;
     uint32_t shard;
     uint64_t compact_bytes; /* appended between two compactions; 0 = never */
+    int64_t checkpoint_ms;  /* between two checkpoints of the journal; 0 = none are made */
     const char *build;
     uint32_t uid;           /* of this process: who comes by Unix socket with it, or as root, is an administrator */
     bool appends_away;      /* every append is the journal thread's, however little is going on */

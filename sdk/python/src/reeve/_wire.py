@@ -143,6 +143,12 @@ class Op:
     LOGIN_LINK = 176
     TITAN_GET = 180
     TITAN = 181
+    AUDIT_CHECKPOINT = 190
+    CHECKPOINTED = 191
+    AUDIT_VERIFY = 192
+    AUDIT_VERIFIED = 193
+    AUDIT_EXPORT = 194
+    AUDIT_EXPORTED = 195
     LIMIT_LS = 205
     LIMIT_LIST = 206
     SOURCE_GET = 220
@@ -263,6 +269,12 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     176: ("login_link", "login_link"),
     180: ("titan_get", "titan_get"),
     181: ("titan", "titan"),
+    190: ("audit_checkpoint", "empty"),
+    191: ("checkpointed", "checkpoint"),
+    192: ("audit_verify", "audit_verify"),
+    193: ("audit_verified", "audit_verified"),
+    194: ("audit_export", "audit_export"),
+    195: ("audit_exported", "audit_exported"),
     205: ("limit_ls", "page"),
     206: ("limit_list", "limit_list"),
     220: ("source_get", "source_get"),
@@ -880,6 +892,9 @@ class Audit(TypedDict, total=False):
     until_ms: int
     cursor: bytes
     most: int
+    verb: str
+    object: str
+    tenant: str
 
 
 class Audited(TypedDict, total=False):
@@ -957,6 +972,55 @@ class Titan(TypedDict, total=False):
     text: bytes
     worker: str
     services: int
+
+
+class Checkpoint(TypedDict, total=False):
+    shard: int
+    number: int
+    lsn: int
+    from_lsn: int
+    upto_lsn: int
+    time_ms: int
+    chain: str
+    key: str
+    signature: str
+
+
+class AuditVerify(TypedDict, total=False):
+    key: str
+    since: str
+
+
+class AuditVerified(TypedDict, total=False):
+    ok: bool
+    text: str
+    from_lsn: int
+    upto_lsn: int
+    last_lsn: int
+    checkpoints: int
+    keys: int
+    whole: bool
+    checkpoint: Checkpoint
+
+
+class AuditExport(TypedDict, total=False):
+    flow: str
+    principal: str
+    kind: str
+    people: bool
+    since_ms: int
+    until_ms: int
+    cursor: bytes
+    most: int
+    verb: str
+    object: str
+    tenant: str
+    format: str
+
+
+class AuditExported(TypedDict, total=False):
+    lines: str
+    cursor: bytes
 
 
 class LimitList(TypedDict, total=False):
@@ -1432,6 +1496,8 @@ class AuditRecord(TypedDict, total=False):
     kind: str
     target: str
     text: str
+    verb: str
+    tenant: str
 
 
 class OrionTask(TypedDict, total=False):
@@ -2244,6 +2310,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (6, "until_ms", "int", ""),
         (7, "cursor", "bytes", ""),
         (8, "most", "uint", ""),
+        (9, "verb", "text", ""),
+        (10, "object", "text", ""),
+        (11, "tenant", "text", ""),
     ),
     "audited": (
         (1, "records", "list", "audit_record"),
@@ -2311,6 +2380,50 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (3, "text", "bytes", ""),
         (4, "worker", "text", ""),
         (5, "services", "uint", ""),
+    ),
+    "checkpoint": (
+        (1, "shard", "uint", ""),
+        (2, "number", "uint", ""),
+        (3, "lsn", "uint", ""),
+        (4, "from_lsn", "uint", ""),
+        (5, "upto_lsn", "uint", ""),
+        (6, "time_ms", "int", ""),
+        (7, "chain", "text", ""),
+        (8, "key", "text", ""),
+        (9, "signature", "text", ""),
+    ),
+    "audit_verify": (
+        (1, "key", "text", ""),
+        (2, "since", "text", ""),
+    ),
+    "audit_verified": (
+        (1, "ok", "bool", ""),
+        (2, "text", "text", ""),
+        (3, "from_lsn", "uint", ""),
+        (4, "upto_lsn", "uint", ""),
+        (5, "last_lsn", "uint", ""),
+        (6, "checkpoints", "uint", ""),
+        (7, "keys", "uint", ""),
+        (8, "whole", "bool", ""),
+        (9, "checkpoint", "message", "checkpoint"),
+    ),
+    "audit_export": (
+        (1, "flow", "text", ""),
+        (2, "principal", "text", ""),
+        (3, "kind", "text", ""),
+        (4, "people", "bool", ""),
+        (5, "since_ms", "int", ""),
+        (6, "until_ms", "int", ""),
+        (7, "cursor", "bytes", ""),
+        (8, "most", "uint", ""),
+        (9, "verb", "text", ""),
+        (10, "object", "text", ""),
+        (11, "tenant", "text", ""),
+        (40, "format", "text", ""),
+    ),
+    "audit_exported": (
+        (1, "lines", "text", ""),
+        (2, "cursor", "bytes", ""),
     ),
     "limit_list": (
         (1, "lsn", "uint", ""),
@@ -2744,6 +2857,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "kind", "text", ""),
         (5, "target", "text", ""),
         (6, "text", "text", ""),
+        (7, "verb", "text", ""),
+        (8, "tenant", "text", ""),
     ),
     "orion_task": (
         (1, "id", "text", ""),

@@ -7,32 +7,15 @@
 #include <stdatomic.h>
 
 #include "arena.h"
+#include "audit_record.h"
 #include "journal.h"
-#include "record.h"
-#include "wtime.h"
 
-#define AUDIT_TEXT_BYTES 512u   /* of what a record says; the rest is left out */
-#define AUDIT_PIECES_MAX 8u     /* read for one page, which may then be short, with a cursor to go on */
+#define AUDIT_PIECES_MAX 8u /* read for one page, which may then be short, with a cursor to go on */
 
-struct audit_query { /* what is 0 or empty does not choose */
+struct audit_query {
     uint64_t upto_lsn; /* not above it */
     uint32_t most;
-    uint64_t flow;
-    struct slice principal;
-    struct slice kind; /* its word */
-    bool people;       /* only what someone did: with a principal */
-    int64_t since_ms, until_ms;
-};
-
-struct audit_record {
-    uint64_t lsn;
-    int64_t time_ms;
-    enum record_kind kind;
-    struct slice principal;
-    uint64_t flow;    /* that it is about; 0 = none */
-    uint32_t ordinal; /* of a job of it; UINT32_MAX = none */
-    struct slice name; /* of what it is about, if that is no flow */
-    struct slice text; /* the other fields, for people */
+    struct audit_filter filter;
 };
 
 struct audit_page {

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "audit.h"
+#include "audit_filter.h"
+#include "audit_verb.h"
 #include "background.h"
 #include "call.h"
 #include "history_request.h"
@@ -11,7 +13,6 @@
 #include "server_impl.h"
 #include "server_view.h"
 #include "session.h"
-#include "target.h"
 
 #define AUDITS_MAX 16u
 #define MOST_STANDARD 100u
@@ -95,7 +96,9 @@ static void answer(struct server *s, struct session *n, const struct audit_wait 
                                              .principal = r->principal,
                                              .kind = slice_str(record_word(r->kind)),
                                              .target = target_of(s, r),
-                                             .text = r->text};
+                                             .text = r->text,
+                                             .verb = slice_str(audit_verb_of(r->kind)->verb),
+                                             .tenant = r->tenant};
     }
     struct wire_audited got = {.records = {list, w->page.count}};
     if (w->page.next != 0) {
@@ -121,37 +124,17 @@ static void done(void *ctx) {
 
 /* ---- asking ---- */
 
-/* Flows that have left memory are in the journal still, so any number that was given to one will do. */
-static enum err flow_of(struct server *s, struct slice text, uint64_t *ret, struct why *why) {
-    uint64_t first = 0, last = 0;
-    if (text.len == 0) return ERR_OK;
-    if (!target_numbers(s, text, &first, &last) || first != last || first > view_flow_last(server_state(s)))
-        return why_set(why, ERR_NOT_FOUND, "no flow %.*s", SLICE_FMT(text));
-    *ret = first;
-    return ERR_OK;
-}
-
 static enum err query_of(struct server *s, struct request *r, struct audit_query *ret, struct why *why) {
     const struct wire_audit *m = r->message;
     *ret = (struct audit_query){.upto_lsn = engine_durable_lsn(server_shard(s)->engine),
                                 .most = m->most == 0         ? MOST_STANDARD
                                         : m->most < MOST_MAX ? m->most
-                                                             : MOST_MAX,
-                                .principal = m->principal,
-                                .kind = m->kind,
-                                .people = m->people,
-                                .since_ms = m->since_ms,
-                                .until_ms = m->until_ms};
+                                                             : MOST_MAX};
     uint64_t upto = 0;
-    bool known = m->kind.len == 0;
-    for (uint32_t i = 0; i < REC_KIND_END && !known; i++)
-        known =
-            record_desc((enum record_kind)i) != NULL && slice_eq(m->kind, slice_str(record_word((enum record_kind)i)));
-    if (!known) return why_set(why, ERR_INVALID, "there is no record kind `%.*s`", SLICE_FMT(m->kind));
     if (m->cursor.len > 0 && !slice_decimal(m->cursor, &upto))
         return why_set(why, ERR_INVALID, "invalid cursor: it does not come from this server");
     if (m->cursor.len > 0 && upto < ret->upto_lsn) ret->upto_lsn = upto;
-    return flow_of(s, m->flow, &ret->flow, why);
+    return audit_filter_of(s, m, &ret->filter, why);
 }
 
 HANDLER(req_audit) {
@@ -172,8 +155,7 @@ HANDLER(req_audit) {
     if (w != NULL) {
         *w = (struct audit_wait){.conn = r->session->conn, .server = s, .request = r->id, .query = q, .reader = reader};
         arena_init(&w->arena, 65536, (size_t)1 << 28);
-        w->query.principal = arena_slice(&w->arena, q.principal);
-        w->query.kind = arena_slice(&w->arena, q.kind);
+        audit_filter_keep(&w->query.filter, &w->arena);
     }
     if (w != NULL && s->world.background->ops->start(s->world.background, work, done, w)) return;
     if (w != NULL) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api_print.h"
+#include "audit_verbs.h"
 #include "out.h"
 #include "verbs.h"
 
@@ -14,21 +15,27 @@ static void show(struct out_table *t, const struct wire_audit_record *r) {
     out_cell(t, OUT_GREY, "%llu", (unsigned long long)r->lsn);
     out_cell(t, OUT_PLAIN, "%s", out_time(r->time_ms, time_text));
     out_slice(t, OUT_BOLD, r->principal);
+    out_slice(t, OUT_PLAIN, r->verb);
     out_slice(t, OUT_PLAIN, r->kind);
     out_slice(t, OUT_PLAIN, r->target);
     out_slice(t, OUT_PLAIN, r->text);
 }
 
+enum err audit_filter_flags(struct cli *c, struct wire_audit *ret) {
+    *ret = (struct wire_audit){.object = cli_flag_text(c, "object"),
+                               .principal = cli_flag_text(c, "principal"),
+                               .tenant = cli_flag_text(c, "tenant"),
+                               .kind = cli_flag_text(c, "type"),
+                               .verb = cli_flag_text(c, "verb"),
+                               .people = cli_flag(c, "all") == NULL};
+    enum err e = cli_flag_moment(c, "since", &ret->since_ms);
+    return e == ERR_OK ? cli_flag_moment(c, "until", &ret->until_ms) : e;
+}
+
 static enum err query_of(struct cli *c, struct wire_audit *m, uint64_t *most) {
-    *m = (struct wire_audit){.flow = cli_flag_text(c, "object"),
-                             .principal = cli_flag_text(c, "principal"),
-                             .kind = cli_flag_text(c, "type"),
-                             .people = cli_flag(c, "all") == NULL,
-                             .cursor = cli_flag_text(c, "cursor")};
-    enum err e = cli_flag_number(c, "limit", 1000000, most);
-    if (e == ERR_OK) e = cli_flag_moment(c, "since", &m->since_ms);
-    if (e == ERR_OK) e = cli_flag_moment(c, "until", &m->until_ms);
-    return e;
+    enum err e = audit_filter_flags(c, m);
+    m->cursor = cli_flag_text(c, "cursor");
+    return e == ERR_OK ? cli_flag_number(c, "limit", 1000000, most) : e;
 }
 
 /* A page may be short although more pages follow: the server looks at a part of the journal at a time. */
@@ -52,7 +59,7 @@ static enum err each_page(struct cli *c, struct wire_audit *m, uint64_t most, st
 }
 
 enum err verb_audit(struct cli *c) {
-    static const char *const heads[] = {"LSN", "TIME", "WHO", "TYPE", "OBJECT", "WHAT"};
+    static const char *const heads[] = {"LSN", "TIME", "WHO", "VERB", "TYPE", "OBJECT", "WHAT"};
     struct wire_audit m;
     struct api_print answer;
     struct out_table t;
@@ -61,7 +68,7 @@ enum err verb_audit(struct cli *c) {
     if (e == ERR_OK && most == 0) e = cli_refuse(c, ERR_INVALID, "--limit: expected a number from 1 to 1000000");
     if (e != ERR_OK) return e;
     api_print_begin(&answer, c, "/audit");
-    out_table_init(&t, c, 6, heads);
+    out_table_init(&t, c, 7, heads);
     e = each_page(c, &m, most, &answer, &t);
     api_print_end(&answer);
     if (c->json || e != ERR_OK)
