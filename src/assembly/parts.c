@@ -39,6 +39,7 @@
     X(audit)           \
     X(launch)          \
     X(history_request) \
+    X(oidc)            \
     X(budget)
 
 #define X(name) extern const struct server_part name##_part;

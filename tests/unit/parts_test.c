@@ -40,6 +40,7 @@ static const char *const order[] = {
     "audit",
     "launch",
     "history_request",
+    "oidc",
     "budget",
 };
 

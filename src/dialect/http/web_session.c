@@ -7,6 +7,7 @@
 #include "hash.h"
 #include "http_dialect.h"
 #include "json_tree.h"
+#include "oidc.h"
 #include "panic.h"
 #include "requests.h"
 #include "server_impl.h"
@@ -41,13 +42,17 @@ static uint64_t address_key(const struct session *n) {
     return hash64(n->address, colon != NULL ? (size_t)(colon - n->address) : strlen(n->address), 1);
 }
 
+int64_t web_login_wait(struct server *s, const struct session *n) {
+    return rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
+}
+
 static bool may_try(struct server *s, struct session *n) {
-    int64_t wait = rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
+    int64_t wait = web_login_wait(s, n);
     if (wait > 0) web_say_limited(s, n, wait, "too many logins from this address have failed (login_failures)");
     return wait == 0;
 }
 
-static void failed(struct server *s, struct session *n, const char *text) {
+void web_login_failed(struct server *s, struct session *n, const char *text) {
     logins_of(s)->failed_count++;
     (void)rate_take(&logins_of(s)->failures, address_key(n), web_now(s));
     server_log(s, SERVER_WARN, "login", "%s: %s", n->address, text);
@@ -169,7 +174,7 @@ static void login(struct server *s, struct session *n) {
     enum err e = token_of(s, &web_of(n)->in.request, &token, &why);
     if (e == ERR_OK) {
         e = authenticate_login(s, n, token, &why);
-        if (e == ERR_UNAUTHENTICATED) failed(s, n, why.text);
+        if (e == ERR_UNAUTHENTICATED) web_login_failed(s, n, why.text);
     }
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
@@ -191,6 +196,7 @@ static void logout(struct server *s, struct session *n) {
         return;
     }
     if (web_of(n)->cookie.who[0] != 0) web_stream_end_session(s, &web_of(n)->cookie);
+    oidc_session_end(oidc_of(s), web_of(n)->cookie.who);
     cookie_line(s, n, "", 0, line);
     struct http_head h = {.status = 204, .length = HTTP_NO_BODY, .cookie = line};
     web_put_head(s, n, &h);
@@ -236,25 +242,10 @@ static void say_spent_link(struct server *s, struct session *n) {
     web_finished(s, n);
 }
 
-bool web_answer_ticket(struct server *s, struct session *n) {
-    struct slice ticket;
-    struct why why = {{0}};
-    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
-    if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
-    bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
-    if (!is_good && !may_try(s, n))
-        return true; /* a good link opens also where others have failed: it cannot be guessed */
-    if (!is_good) {
-        failed(s, n, "a login link that was already used or has expired");
-        say_spent_link(s, n);
-        return true;
-    }
-    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
-    if (e != ERR_OK) {
-        failed(s, n, why.text);
-        web_say_error(s, n, e, 0, why.text, NULL, NULL);
-        return true;
-    }
+enum err web_login_enter(struct server *s, struct session *n, const char *who, struct why *why) {
+    char line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, why);
+    if (e != ERR_OK) return e;
     open_session(s, n, who, line);
     /* Behind "#": only the page itself sees it (console/src/api/session.ts). */
     cookie_csrf(&s->auth, &web_of(n)->cookie, csrf);
@@ -263,6 +254,27 @@ bool web_answer_ticket(struct server *s, struct session *n) {
     web_put_head(s, n, &h);
     session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     web_finished(s, n);
+    return ERR_OK;
+}
+
+bool web_answer_ticket(struct server *s, struct session *n) {
+    struct slice ticket;
+    struct why why = {{0}};
+    char who[COOKIE_WHO_BYTES] = "";
+    if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
+    bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
+    if (!is_good && !may_try(s, n))
+        return true; /* a good link opens also where others have failed: it cannot be guessed */
+    if (!is_good) {
+        web_login_failed(s, n, "a login link that was already used or has expired");
+        say_spent_link(s, n);
+        return true;
+    }
+    enum err e = web_login_enter(s, n, who, &why);
+    if (e != ERR_OK) {
+        web_login_failed(s, n, why.text);
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+    }
     return true;
 }
 

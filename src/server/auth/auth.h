@@ -38,6 +38,8 @@ enum role {
 #define ROLE_BIT(r) (1u << (r))
 extern const char *const role_words[ROLE_COUNT];
 
+struct oidc;
+
 struct caller {
     char id[AUTH_ID_BYTES]; /* of the token; empty: there was none */
     char name[AUTH_NAME_MAX];
@@ -65,6 +67,7 @@ struct auth {
         uint8_t text[AUTH_RECENT_BYTES], hash[DIGEST_BYTES];
         size_t len;
     } recent;
+    struct oidc *oidc; /* who came in by an identity provider (oidc.h); NULL = nobody can */
     uint8_t secret[AUTH_SECRET_BYTES]; /* that tokens of attempts are proved with; in the same file */
 };
 
