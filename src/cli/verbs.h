@@ -53,6 +53,9 @@ enum err verb_console(struct cli *c);     /* verb_console.c */
 enum err verb_mcp(struct cli *c);         /* verb_mcp.c */
 enum err verb_doctor(struct cli *c);      /* verb_doctor.c */
 enum err verb_audit(struct cli *c);       /* verb_audit.c */
+enum err verb_login(struct cli *c);       /* verb_login.c */
+enum err verb_logout(struct cli *c);
+enum err verb_whoami(struct cli *c);
 enum err verb_context_add(struct cli *c); /* verb_context.c */
 enum err verb_context_use(struct cli *c);
 enum err verb_context_ls(struct cli *c);

@@ -10,6 +10,7 @@
 #include "client.h"
 #include "clock.h"
 #include "digest.h"
+#include "login_token.h"
 
 #define CLI_GIVEN_MAX 256u /* flags given at a time */
 
@@ -44,6 +45,7 @@ struct cli_world {
     const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
+    const struct login_world *login;                                                 /* NULL = no identity provider */
     const struct secure_ops *secure;                                                 /* NULL = without TLS */
     void (*doctor)(struct doctor *d);                                                /* what it finds on this machine */
     enum err (*outside[CLI_OUTSIDE_COUNT])(int count, char **args, struct why *why); /* NULL = not in this program */
