@@ -7,7 +7,6 @@
 #include "hash.h"
 #include "http_dialect.h"
 #include "json_tree.h"
-#include "oidc.h"
 #include "panic.h"
 #include "requests.h"
 #include "server_impl.h"
@@ -42,20 +41,24 @@ static uint64_t address_key(const struct session *n) {
     return hash64(n->address, colon != NULL ? (size_t)(colon - n->address) : strlen(n->address), 1);
 }
 
-int64_t web_login_wait(struct server *s, const struct session *n) {
-    return rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
-}
-
 static bool may_try(struct server *s, struct session *n) {
-    int64_t wait = web_login_wait(s, n);
+    int64_t wait = rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
     if (wait > 0) web_say_limited(s, n, wait, "too many logins from this address have failed (login_failures)");
     return wait == 0;
 }
 
-void web_login_failed(struct server *s, struct session *n, const char *text) {
+static void failed(struct server *s, struct session *n, const char *text) {
     logins_of(s)->failed_count++;
     (void)rate_take(&logins_of(s)->failures, address_key(n), web_now(s));
     server_log(s, SERVER_WARN, "login", "%s: %s", n->address, text);
+}
+
+int64_t web_login_wait(struct server *s, const struct session *n) {
+    return rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
+}
+
+void web_login_failed(struct server *s, struct session *n, const char *text) {
+    failed(s, n, text);
 }
 
 /* ---- cookies ---- */
@@ -103,6 +106,20 @@ static void open_session(struct server *s, struct session *n, const char *who, c
     n->state = SESSION_OPEN;
     logins_of(s)->count++;
     server_log(s, SERVER_INFO, "login", "%s logged in as %s", n->address, n->who.name);
+}
+
+enum err web_login_enter(struct server *s, struct session *n, const char *who, struct why *why) {
+    char line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, why);
+    if (e != ERR_OK) return e;
+    open_session(s, n, who, line);
+    cookie_csrf(&s->auth, &web_of(n)->cookie, csrf); /* behind "#": as of a link, below */
+    snprintf(location, sizeof location, "/#csrf=%s", csrf);
+    struct http_head h = {.status = 303, .length = 0, .location = location, .cookie = line};
+    web_put_head(s, n, &h);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
+    web_finished(s, n);
+    return ERR_OK;
 }
 
 /* ---- /api/v1/session ---- */
@@ -174,7 +191,7 @@ static void login(struct server *s, struct session *n) {
     enum err e = token_of(s, &web_of(n)->in.request, &token, &why);
     if (e == ERR_OK) {
         e = authenticate_login(s, n, token, &why);
-        if (e == ERR_UNAUTHENTICATED) web_login_failed(s, n, why.text);
+        if (e == ERR_UNAUTHENTICATED) failed(s, n, why.text);
     }
     if (e != ERR_OK) {
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
@@ -196,7 +213,6 @@ static void logout(struct server *s, struct session *n) {
         return;
     }
     if (web_of(n)->cookie.who[0] != 0) web_stream_end_session(s, &web_of(n)->cookie);
-    oidc_session_end(oidc_of(s), web_of(n)->cookie.who);
     cookie_line(s, n, "", 0, line);
     struct http_head h = {.status = 204, .length = HTTP_NO_BODY, .cookie = line};
     web_put_head(s, n, &h);
@@ -242,10 +258,25 @@ static void say_spent_link(struct server *s, struct session *n) {
     web_finished(s, n);
 }
 
-enum err web_login_enter(struct server *s, struct session *n, const char *who, struct why *why) {
-    char line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
-    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, why);
-    if (e != ERR_OK) return e;
+bool web_answer_ticket(struct server *s, struct session *n) {
+    struct slice ticket;
+    struct why why = {{0}};
+    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
+    bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
+    if (!is_good && !may_try(s, n))
+        return true; /* a good link opens also where others have failed: it cannot be guessed */
+    if (!is_good) {
+        failed(s, n, "a login link that was already used or has expired");
+        say_spent_link(s, n);
+        return true;
+    }
+    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
+    if (e != ERR_OK) {
+        failed(s, n, why.text);
+        web_say_error(s, n, e, 0, why.text, NULL, NULL);
+        return true;
+    }
     open_session(s, n, who, line);
     /* Behind "#": only the page itself sees it (console/src/api/session.ts). */
     cookie_csrf(&s->auth, &web_of(n)->cookie, csrf);
@@ -254,27 +285,6 @@ enum err web_login_enter(struct server *s, struct session *n, const char *who, s
     web_put_head(s, n, &h);
     session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     web_finished(s, n);
-    return ERR_OK;
-}
-
-bool web_answer_ticket(struct server *s, struct session *n) {
-    struct slice ticket;
-    struct why why = {{0}};
-    char who[COOKIE_WHO_BYTES] = "";
-    if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
-    bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
-    if (!is_good && !may_try(s, n))
-        return true; /* a good link opens also where others have failed: it cannot be guessed */
-    if (!is_good) {
-        web_login_failed(s, n, "a login link that was already used or has expired");
-        say_spent_link(s, n);
-        return true;
-    }
-    enum err e = web_login_enter(s, n, who, &why);
-    if (e != ERR_OK) {
-        web_login_failed(s, n, why.text);
-        web_say_error(s, n, e, 0, why.text, NULL, NULL);
-    }
     return true;
 }
 

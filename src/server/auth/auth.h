@@ -58,6 +58,7 @@ struct token {
 #define AUTH_RECENT_BYTES 96u
 
 struct auth {
+    struct oidc *oidc; /* who came in by an identity provider (oidc.h); NULL = nobody can */
     struct disk *disk;
     struct clock *clock;
     struct hasher *hasher;
@@ -67,7 +68,6 @@ struct auth {
         uint8_t text[AUTH_RECENT_BYTES], hash[DIGEST_BYTES];
         size_t len;
     } recent;
-    struct oidc *oidc; /* who came in by an identity provider (oidc.h); NULL = nobody can */
     uint8_t secret[AUTH_SECRET_BYTES]; /* that tokens of attempts are proved with; in the same file */
 };
 
