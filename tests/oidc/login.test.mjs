@@ -278,6 +278,22 @@ describe("a server", () => {
     assert.equal(person.visited.filter((line) => line.startsWith("POST")).length, posts);
   });
 
+  test("waits for a slow provider longer than for a hello", async () => {
+    await server.stop();
+    server.flags = ["--listen", home, "--hello-ms", "300", "--login-failures", "1000"];
+    await server.begin();
+    await server.says("issuer corp: 2 keys", server.said.lastIndexOf(" recovered "));
+    const { person, callback } = await underway();
+    let go;
+    provider.hold = new Promise((done) => (go = done));
+    const page = person.go(callback.href);
+    const timer = setTimeout(go, 900);
+    const end = await page;
+    clearTimeout(timer);
+    provider.hold = null;
+    assert.equal(end.status, 303, end.text);
+  });
+
   test("whose provider is down says so in the page", async () => {
     const { person, callback } = await underway();
     await provider.stop();

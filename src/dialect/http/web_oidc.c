@@ -361,6 +361,7 @@ static void exchange(struct server *s, struct session *n, const struct issuer *i
     }
     struct web *w = web_of(n);
     w->busy = true;
+    n->opened_ms = web_now(s) + OIDC_FETCH_MS; /* the provider has its own time, and hello_ms begins behind it */
     webs_of(s)->code_count++;
     *c = (struct web_code){.fetch = id, .conn = n->conn, .request = web_request_next(w)};
     snprintf(c->issuer, sizeof c->issuer, "%s", l->issuer);

@@ -8,7 +8,6 @@
 #include "server_impl.h"
 
 #define TOKEN_ARENA_BYTES ((size_t)1 << 20)
-#define FETCH_MS 10000
 #define DISCOVERY_BYTES_MAX 262144u
 #define PLACE_DIGITS 5u
 
@@ -83,7 +82,7 @@ static struct slice host_of(struct slice url) {
 fetch_id oidc_fetch(struct server *s, const struct issuer *is, struct fetch_spec *spec, const struct fetch_handler *h) {
     if (s->world.fetcher == NULL) return (fetch_id){0};
     spec->ca = is->ca;
-    spec->timeout_ms = FETCH_MS;
+    spec->timeout_ms = OIDC_FETCH_MS;
     spec->is_public = !slice_eq(host_of(spec->url), host_of(is->url));
     return s->world.fetcher->ops->start(s->world.fetcher, spec, h);
 }

@@ -24,6 +24,7 @@
 #define OIDC_SESSIONS_EACH 64u /* of one principal: its own oldest makes room */
 #define OIDC_WHO_BYTES 24u     /* as COOKIE_WHO_BYTES */
 #define OIDC_WHO_PREFIX "oidc:"
+#define OIDC_FETCH_MS 10000 /* how long an answer of an issuer is waited for */
 
 struct server;
 
