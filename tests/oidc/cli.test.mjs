@@ -100,7 +100,7 @@ describe("reeve login", () => {
 
   test("by a code needs no browser here", async () => {
     const it = server.start(["login", "elsewhere", "--server", home(), "--device"], {});
-    const [, url, code] = await it.says(/open (\S+) and enter (\S+)/);
+    const [, url, code] = await it.says(/open (\S+) and enter (\S+)\n/);
     const person = new Person();
     let page = await person.go(url);
     const fields = (text) => Object.fromEntries([...text.matchAll(/<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"/g)].map(([, name, value]) => [name, value]));
