@@ -150,6 +150,7 @@ prepare() {
     ! any_wanted instructions path || tools/deps.sh valgrind
     ! any_wanted console browser || tools/npm_packages.sh console
     ! wanted mcp || tools/npm_packages.sh tests/mcp
+    ! any_wanted oidc browser || tools/npm_packages.sh tests/oidc
 }
 
 # The release build is made by one queue and used by all. Who needs it waits for the lock that the builder holds.
@@ -168,9 +169,11 @@ release_is_built() {
 
 queue_waiting() {
     wanted e2e && run_label e2e dev "$waiting_jobs"
-    if ! any_wanted mcp sdk browser || ! release_is_built; then return 0; fi
+    if ! any_wanted mcp oidc sdk browser || ! release_is_built; then return 0; fi
     # Agents: the official client of their protocol against the real program.
     wanted mcp && run_tap mcp node --test-reporter=tap tests/mcp/run.mjs
+    # Tokens and logins of a real identity provider.
+    wanted oidc && run_tap oidc node --test-reporter=tap tests/oidc/run.mjs
     # The Python SDK, against the real program.
     wanted sdk && run_tap sdk python3 sdk/python/tests/run.py
     # The pages of the console, in a real browser against the real program.
@@ -248,7 +251,7 @@ start_ms=$(now_ms)
 dev_suites=(crash docs unit property golden fuzz tidy)
 # The programs that more than one queue uses are built first.
 release_programs=()
-! any_wanted mcp sdk browser crash-full layering package instructions path || release_programs+=(reeve)
+! any_wanted mcp oidc sdk browser crash-full layering package instructions path || release_programs+=(reeve)
 ! wanted crash-mut || release_programs+=(reeve reeve-mutants powercut)
 release_targets=()
 ! any_wanted crash-full layering || release_targets+=(layers tests_crash)

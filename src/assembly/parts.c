@@ -41,6 +41,7 @@
     X(proofs)          \
     X(launch)          \
     X(history_request) \
+    X(oidc)            \
     X(budget)
 
 #define X(name) extern const struct server_part name##_part;

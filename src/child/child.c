@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "child_fetch.h"
 #include "child_http.h"
 #include "proc.h"
 
@@ -16,6 +17,7 @@ struct child {
 };
 
 static const struct child children[] = {
+    {"fetch", child_fetch},
     {"http", child_http},
     {"unpack", child_unpack},
     {NULL, NULL},

@@ -305,6 +305,11 @@ static const struct cli_flag context_add_flags[] = {
     {"token", 0, "-|FILE", "token: the first line of a file, or of standard input"},
     {0},
 };
+static const struct cli_flag login_flags[] = {
+    {"device", 0, NULL,   "show a code to type in any browser, instead of opening one here"},
+    {"issuer", 0, "NAME", "identity provider, if the server has several"},
+    {0},
+};
 static const struct cli_flag context_use_flags[] = {
     {"none", 0, NULL, "use no context"},
     {0},
@@ -398,6 +403,9 @@ const struct cli_verb cli_verbs[] = {
     {"blob rm", "HASH...", "stop keeping a blob", "Its space is freed when no job uses it any more.", verb_blob_rm, NULL, 1, 255, 0, false},
     {"console", "", "print a link that logs a browser in to the web console", "The link works once, within five minutes (login_link_ms), with the rights of the caller. The console also accepts tokens made with `reeve token new`.", verb_console, console_flags, 0, 0, 0, false},
     {"mcp", "", "serve the Model Context Protocol on standard input and output", "Started by an agent's program; docs/guides/agents.md has settings to copy. Tools have the rights of REEVE_TOKEN, or of this user with a local server. Reconnects when the server was restarted.", verb_mcp, NULL, 0, 0, 0, true},
+    {"login", "[CONTEXT]", "log in by the server's identity provider; the token is kept in a context", "Opens a browser, or with --device shows a code for a browser elsewhere. Without CONTEXT: the context in use. A new context needs --server. The token is renewed while the provider allows it.", verb_login, login_flags, 0, 1, 0, true},
+    {"logout", "[CONTEXT]", "remove the token of a context (default: the context in use)", NULL, verb_logout, NULL, 0, 1, 0, true},
+    {"whoami", "", "show the name, roles and tenant of the caller", NULL, verb_whoami, NULL, 0, 0, 0, true},
     {"context add", "NAME", "name a server, with its token, or replace a context of that name", "Takes --server, --token and the flags of TLS. Contexts are kept in contexts.json in ~/.config/reeve ($XDG_CONFIG_HOME/reeve), readable by you alone. The token of a context is sent to its server only.", verb_context_add, context_add_flags, 1, 1, 0, true},
     {"context use", "[NAME]", "use a context where nothing else names a server", "A server is chosen by --server, --context or --data; else by REEVE_SERVER, REEVE_CONTEXT or REEVE_DATA; else by .reeve here or in a parent folder; else it is that of the context in use.", verb_context_use, context_use_flags, 0, 1, 0, true},
     {"context ls", "", "list contexts, without their tokens", NULL, verb_context_ls, NULL, 0, 0, 0, true},

@@ -57,6 +57,9 @@ enum err verb_audit_export(struct cli *c);
 enum err verb_audit_verify(struct cli *c);
 enum err verb_audit_checkpoint(struct cli *c);
 enum err verb_audit_key(struct cli *c);
+enum err verb_login(struct cli *c);       /* verb_login.c */
+enum err verb_logout(struct cli *c);
+enum err verb_whoami(struct cli *c);
 enum err verb_context_add(struct cli *c); /* verb_context.c */
 enum err verb_context_use(struct cli *c);
 enum err verb_context_ls(struct cli *c);

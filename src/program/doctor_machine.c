@@ -19,6 +19,7 @@
 #include "doctor.h"
 #include "file.h"
 #include "limit.h"
+#include "oidc_file.h"
 #include "oscert.h"
 #include "oscgroup.h"
 #include "osdisk.h"
@@ -257,6 +258,23 @@ static void check_kernel(struct doctor *d, const char *data) {
         doctor_advise(d, "jobs with such limits run without them; docs/guides/worker.md says what a worker needs");
 }
 
+/* ---- identity providers ---- */
+
+static void check_oidc(struct doctor *d, const struct settings *s) {
+    const char *path = setting_text(s, SETTING_oidc);
+    struct issuers *issuers = NULL;
+    struct why why = {{0}};
+    if (path[0] == 0) return;
+    if (oidc_file_read(path, &s->limits, &issuers, &why) != ERR_OK) {
+        doctor_add(d, DOCTOR_PROBLEM, "oidc", "%s", why.text);
+        doctor_advise(d, "correct it: the server would not start; docs/guides/login.md has the keys");
+        return;
+    }
+    doctor_add(d, DOCTOR_OK, "oidc", "%s has %u identity provider%s", path, issuers->count,
+               issuers->count == 1 ? "" : "s");
+    issuers_free(issuers);
+}
+
 /* ---- */
 
 static bool settings_find(struct doctor *d, struct settings *s) {
@@ -286,6 +304,7 @@ void doctor_machine(struct doctor *d) {
     if (settings_find(d, &s)) {
         if (is_there) check_space(d, &s), check_tls(d, &s);
         check_limits(d, &s);
+        check_oidc(d, &s);
     }
     check_clock(d);
     check_kernel(d, is_there ? d->data : "/tmp");

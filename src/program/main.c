@@ -16,6 +16,7 @@
 #include "osclock.h"
 #include "osconfine.h"
 #include "osdigest.h"
+#include "osfetch.h"
 #include "ossecure.h"
 #include "ossigner.h"
 #include "ostitle.h"
@@ -83,10 +84,12 @@ int main(int argc, char **argv) {
     const struct child_world of_child = {.confine = &osconfine};
     if (replay_child_is(argc, argv)) return replay_child_run(argv);
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
+    const struct login_world login = {.clock = osclock(), .fetch = osfetch_once};
     const struct cli_world world = {.build = REEVE_VERSION,
                                     .commit = REEVE_COMMIT,
                                     .clock = osclock(),
                                     .hasher = osdigest(),
+                                    .login = &login,
                                     .secure = &ossecure,
                                     .checker = &ossigner_checker,
                                     .journal = audit_journal,

@@ -18,6 +18,7 @@
 #include "journal_engine.h"
 #include "json.h"
 #include "launch.h"
+#include "oidc_file.h"
 #include "orion_session.h"
 #include "osbackground.h"
 #include "oscert.h"
@@ -25,10 +26,12 @@
 #include "osclock.h"
 #include "osdigest.h"
 #include "osdisk.h"
+#include "osfetch.h"
 #include "osloop.h"
 #include "osreplay.h"
 #include "ossecret.h"
 #include "ossigner.h"
+#include "ossignature.h"
 #include "ostls.h"
 #include "oszones.h"
 #include "resp_session.h"
@@ -47,6 +50,8 @@ struct serve {
     struct osreplay *recall; /* tells events of the past again */
     struct osbackground *aside;
     struct signer *signer; /* of checkpoints of the journal */
+    struct osfetch *fetch;   /* asks identity providers */
+    struct issuers *issuers; /* until the server has them */
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -179,10 +184,33 @@ static enum err tls_load(struct serve *v, struct why *why) {
     return ERR_OK;
 }
 
+/* ---- identity providers ---- */
+
+static enum err issuers_load(struct serve *v, struct issuers **ret, struct why *why) {
+    const char *path = setting_text(&v->settings, SETTING_oidc);
+    *ret = NULL;
+    return path[0] != 0 ? oidc_file_read(path, &v->settings.limits, ret, why) : ERR_OK;
+}
+
+static void issuers_reload(struct serve *v) {
+    struct issuers *fresh = NULL;
+    struct why why;
+    char text[64];
+    if (setting_text(&v->settings, SETTING_oidc)[0] == 0) return;
+    if (issuers_load(v, &fresh, &why) != ERR_OK) {
+        log_line(v, SERVER_ERROR, "oidc", why.text); /* those before stay in use */
+        return;
+    }
+    snprintf(text, sizeof text, "%u identity providers, read again", fresh->count);
+    log_line(v, SERVER_INFO, "oidc", text);
+    server_issuers(v->server, fresh);
+}
+
 static void reload(void *ctx, int number) {
     struct serve *v = ctx;
     struct why why;
     (void)number;
+    issuers_reload(v);
     if (tls_load(v, &why) != ERR_OK) log_line(v, SERVER_ERROR, "tls", why.text); /* the one before stays in use */
 }
 
@@ -534,11 +562,14 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     v->locator = journal->ops->locator(journal);
     v->archive_days = (uint32_t)setting_number(&v->settings, SETTING_archive_days);
     if (v->locator != NULL) v->recall = osreplay_open(v->loop, v->locator);
+    v->fetch = osfetch_open(v->loop);
     struct memory_recovery recovery = {0};
     struct server_world world = {.journal = journal,
                                  .disk = v->disk,
                                  .replayer = v->recall != NULL ? osreplay_replayer(v->recall) : NULL,
                                  .background = osbackground_port(v->aside),
+                                 .fetcher = osfetch_fetcher(v->fetch),
+                                 .verifier = ossignature(),
                                  .launch = setting_is(&v->settings, SETTING_may_start_workers) ? launch_worker : NULL,
                                  .launch_ctx = v->settings.own[SETTING_data].value,
                                  .clock = osclock(),
@@ -574,6 +605,8 @@ static enum err server_start(struct serve *v, const char *build, struct why *why
     if (e != ERR_OK) journal->ops->close(journal);
     if (e == ERR_OK) e = server_open(&world, &o, &v->server, why);
     memory_recovered(&recovery);
+    if (e == ERR_OK) server_issuers(v->server, v->issuers);
+    if (e == ERR_OK) v->issuers = NULL; /* they are its own */
     return e;
 }
 
@@ -596,6 +629,7 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = orion_read(v, why);
     if (e == ERR_OK) e = titan_read(v, why);
     if (e == ERR_OK) e = resp_read(v, why);
+    if (e == ERR_OK) e = issuers_load(v, &v->issuers, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = already_runs(v, server_start(v, build, why), why);
     if (e == ERR_OK) members_open(v, build);
@@ -629,6 +663,8 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     e = serve(&v, build, why);
     if (v.members != NULL) titan_peers_free(v.members);
     if (v.server != NULL) server_close(v.server);
+    issuers_free(v.issuers);
+    osfetch_close(v.fetch);
     osreplay_close(v.recall);
     osbackground_close(v.aside);
     ossigner_close(v.signer);

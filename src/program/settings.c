@@ -348,7 +348,8 @@ void settings_man(FILE *to, const char *build) {
               "Runs the server. Each setting is a flag (--lease-ms 5000), a variable (REEVE_LEASE_MS=5000) or a line "
               "of the YAML file (lease_ms: 5000); the first of them that is there has the last word.");
     fprintf(to, "\n.PP\n");
-    roff_text(to, "TERM or INT ends it: what is acknowledged is kept. HUP reads the certificates again.");
+    roff_text(to, "TERM or INT ends it: what is acknowledged is kept. HUP reads the certificates and the identity "
+              "providers again.");
     fprintf(to, "\n.SH SETTINGS\n");
     for (uint32_t i = 0; i < SETTING_COUNT; i++) {
         flag_of(table[i].name, flag);

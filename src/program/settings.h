@@ -33,6 +33,7 @@
     X(tls_require,        WORD("nobody", "workers", "everyone"),  "nobody",          "clients that must present a certificate: nobody, workers or everyone") \
     X(listen_without_tls, FLAG,                                   "no",              "listen beyond this machine without TLS, although tokens and output can be intercepted (yes or no)") \
     X(public_url,         TEXT,                                   "",                "public HTTP address of this server, like https://jobs.example.org (default: the address it listens on)") \
+    X(oidc,               TEXT,                                   "",                "YAML or JSON file with the identity providers (OpenID Connect) whose users may log in (default: none); read again on SIGHUP") \
     X(orion_listen,       TEXT,                                   "",                "address of a listener for Orion's interface, like 127.0.0.1:8080 (default: none)") \
     X(orion_guests,       WORD("nobody", "loopback", "everyone"), "loopback",        "clients of Orion's interface that need no token and act as orion: nobody, loopback (this machine) or everyone") \
     X(orion_tenant,       NAME,                                   "default",         "tenant of DAGs sent by Orion's interface") \

@@ -210,6 +210,26 @@ static void typical_mistakes_are_told(void **state) {
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What a real provider is needed for is in tests/oidc/cli.test.mjs. */
+static void a_caller_hears_who_it_is_and_a_context_forgets_its_token(void **state) {
+    (void)state;
+    must("rm -f $F; reeve context add me --server $S --token ../token && reeve context use me && reeve whoami");
+    assert_has(said, "admin\nroles: admin\ntenant: all\n");
+    must("reeve whoami --json");
+    assert_has(said, "\"name\":\"admin\"");
+    refused("REEVE_TOKEN=rv_wrong reeve whoami --server $S", 4, "invalid token");
+    refused("reeve login", 5, "the server has no identity provider for the command line");
+    refused("reeve login new", 5, "there is no context new: to make one, pass --server");
+    refused("reeve logout nobody", 5, "there is no context nobody");
+    must("reeve logout");
+    assert_has(said, "me: logged out");
+    must("! grep -q rv_ $F");
+    refused("reeve whoami", 4, "authentication required");
+    must("reeve logout me");
+    assert_has(said, "me: there was no token");
+    refused("rm $F; reeve login", 2, "name a context, and its server if it is new");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(a_context_is_a_server_with_its_token),
@@ -220,6 +240,7 @@ int main(void) {
         T(a_token_goes_to_its_server_only),
         T(a_shell_stays_with_its_server),
         T(typical_mistakes_are_told),
+        T(a_caller_hears_who_it_is_and_a_context_forgets_its_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@ static const char *const order[] = {
     "proofs",
     "launch",
     "history_request",
+    "oidc",
     "budget",
 };
 

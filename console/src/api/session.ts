@@ -52,6 +52,23 @@ export async function askSession(): Promise<void> {
   }
 }
 
+export interface Issuer {
+  name: string;
+  title: string;
+  browser: boolean;
+}
+
+/** The identity providers that log browsers in; none when the server cannot be asked. */
+export async function askIssuers(): Promise<Issuer[]> {
+  try {
+    const answer = await fetch("/login/issuers");
+    const { issuers } = (await answer.json()) as { issuers: Issuer[] };
+    return issuers.filter((issuer) => issuer.browser);
+  } catch {
+    return [];
+  }
+}
+
 export async function logIn(token: string): Promise<void> {
   const { csrf = "", ...session } = await post<Session>("/session", { token });
   setCsrf(csrf);

@@ -2,13 +2,15 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { ApiError } from "../api/client";
-import { askSession, logIn } from "../api/session";
+import { askIssuers, askSession, logIn, type Issuer } from "../api/session";
 
 const AGAIN_MS = 1000;
 
 export function LogIn({ unreachable }: { unreachable: boolean }) {
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState("");
+  const [issuers, setIssuers] = useState<Issuer[]>([]);
+  useEffect(() => void askIssuers().then(setIssuers), []);
   useEffect(() => {
     if (!unreachable) return;
     const timer = setInterval(() => void askSession(), AGAIN_MS);
@@ -26,6 +28,9 @@ export function LogIn({ unreachable }: { unreachable: boolean }) {
   return (
     <main class="login">
       <h1>Reeve</h1>
+      {issuers.map((issuer) => (
+        <p key={issuer.name}><a class="button" href={`/login/start/${issuer.name}`}>Log in with {issuer.title}</a></p>
+      ))}
       <p>Open the link that <code>reeve console</code> prints, or log in with a token.</p>
       <form onSubmit={(event) => void submit(event)}>
         <label>

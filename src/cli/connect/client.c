@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -80,9 +81,11 @@ static int dial(const char *address) {
 }
 
 /* A given address first; else the socket in the data directory, which needs no token; else what the directory says. */
-static enum err connect_any(struct client *c, const struct client_place *w, char token[CLIENT_TEXT_MAX],
+static enum err connect_any(struct client *c, const struct client_place *w, char token[CLIENT_TOKEN_MAX],
                             struct why *why) {
-    if (w->token != NULL) snprintf(token, CLIENT_TEXT_MAX, "%s", w->token);
+    if (w->token != NULL && strlen(w->token) >= CLIENT_TOKEN_MAX)
+        return why_set(why, ERR_LIMIT, "the token is longer than %u bytes", WIRE_TOKEN_MAX);
+    if (w->token != NULL) snprintf(token, CLIENT_TOKEN_MAX, "%s", w->token);
     if (w->server != NULL) {
         enum err e = server_address_read(w->server, c->address, why);
         if (e != ERR_OK) return e;
@@ -143,7 +146,7 @@ static enum err say_hello(struct client *c, const struct client_place *w, const 
 }
 
 enum err client_open(struct client *c, const struct client_place *where, struct why *why) {
-    char token[CLIENT_TEXT_MAX] = {0};
+    char token[CLIENT_TOKEN_MAX] = {0};
     *c = (struct client){.fd = -1, .frame_bytes_max = 16u << 20};
     enum err e = connect_any(c, where, token, why);
     if (e != ERR_OK) return e;
@@ -319,11 +322,71 @@ enum err client_ask(struct client *c, enum wire_op op, const void *message, stru
     for (;;) {
         enum err e = client_send(c, op, message, &request, why);
         if (e == ERR_OK) e = client_answer(c, request, ret, why);
-        if (e != ERR_BUSY || waited >= CLIENT_PATIENCE_MS) return e;
+        bool is_later = e == ERR_BUSY && ret->op == WIRE_BUSY; /* a refusal with that word has ended the connection */
+        if (!is_later || waited >= CLIENT_PATIENCE_MS) return e;
         const struct wire_busy *m = ret->message;
-        uint32_t pause = ret->op == WIRE_BUSY && m->retry_after_ms > 0 ? m->retry_after_ms : 100;
+        uint32_t pause = m->retry_after_ms > 0 ? m->retry_after_ms : 100;
         if (pause > 5000) pause = 5000;
         wait_ms(pause);
         waited += pause;
     }
+}
+
+/* ---- HTTP ---- */
+
+/* The end of the head, and how long the body is; 0: not all of the head is there. */
+static size_t head_end(struct slice in, size_t *ret_length) {
+    const uint8_t *end = in.len > 0 ? memmem(in.ptr, in.len, "\r\n\r\n", 4) : NULL;
+    if (end == NULL) return 0;
+    size_t len = (size_t)(end - in.ptr) + 4;
+    const char *name = "content-length:";
+    *ret_length = 0;
+    for (size_t i = 0; i + strlen(name) < len; i++)
+        if (strncasecmp((const char *)in.ptr + i, name, strlen(name)) == 0)
+            *ret_length = strtoul((const char *)in.ptr + i + strlen(name), NULL, 10);
+    return len;
+}
+
+static enum err web_answer(struct client *c, uint32_t *ret_status, struct slice *ret_body, struct why *why) {
+    for (;;) {
+        size_t length = 0, head = head_end(buf_slice(&c->in), &length);
+        bool some = false;
+        if (head > 0 && c->in.len - head >= length) {
+            *ret_status = (uint32_t)strtoul((const char *)c->in.at + strlen("HTTP/1.1 "), NULL, 10);
+            *ret_body = arena_slice(&c->arena, slice_of(c->in.at + head, length));
+            return ERR_OK;
+        }
+        enum err e = read_more(c, CONNECT_SECONDS * 1000, &some, why);
+        if (e == ERR_OK && !some) e = why_set(why, ERR_UNKNOWN, "%s does not answer", c->address);
+        if (e != ERR_OK) return e;
+    }
+}
+
+enum err client_get(const struct client_place *where, const char *path, bool with_token, struct arena *arena,
+                    uint32_t *ret_status, struct slice *ret_body, struct why *why) {
+    char token[CLIENT_TOKEN_MAX] = {0};
+    struct client c = {.fd = -1, .frame_bytes_max = 16u << 20};
+    struct buf out;
+    struct slice body = {0};
+    enum err e = connect_any(&c, where, token, why);
+    if (e != ERR_OK) return e;
+    buf_init(&c.in, FRAME_BYTES_MAX);
+    arena_init(&c.arena, 65536, ARENA_BYTES_MAX);
+    buf_init(&out, CLIENT_TOKEN_MAX + 4096);
+    e = secure_it(&c, where, why);
+    const char *tls = server_address_tls(c.address);
+    bool is_unix = strncmp(c.address, "unix:", 5) == 0;
+    buf_printf(&out, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", path,
+               is_unix       ? "localhost"
+               : tls != NULL ? tls
+                             : c.address);
+    if (with_token && token[0] != 0 && !(is_unix && where->token == NULL))
+        buf_printf(&out, "Authorization: Bearer %s\r\n", token);
+    buf_put_slice(&out, SLICE("\r\n"));
+    if (e == ERR_OK) e = send_all(&c, buf_slice(&out), why);
+    if (e == ERR_OK) e = web_answer(&c, ret_status, &body, why);
+    if (e == ERR_OK) *ret_body = arena_slice(arena, body);
+    buf_fini(&out);
+    client_close(&c);
+    return e;
 }

@@ -14,6 +14,7 @@
 
 #define CLIENT_PATIENCE_MS 30000
 #define CLIENT_TEXT_MAX 512u
+#define CLIENT_TOKEN_MAX (WIRE_TOKEN_MAX + 1u) /* with the zero */
 
 struct client {
     int fd; /* -1: not connected */
@@ -26,9 +27,9 @@ struct client {
     char address[CLIENT_TEXT_MAX];
     uint32_t frame_bytes_max; /* that the server takes */
     char server_build[64];
-    uint8_t server_wire; /* version of frames */
-    char tenant[64];     /* that we act for */
-    char principal[256]; /* that we are */
+    uint8_t server_wire;    /* version of frames */
+    char tenant[64];        /* that we act for */
+    char principal[256];    /* that we are */
     uint32_t open_requests; /* asked, and not answered to the end */
     bool is_lost;           /* the connection broke: no answer comes any more */
 };
@@ -40,7 +41,7 @@ struct client_frame {
     const void *message;
 };
 
-struct client_place { /* where the server may be; each may be NULL */
+struct client_place {   /* where the server may be; each may be NULL */
     const char *data;   /* its directory */
     const char *server; /* host:port, tls://host:port or unix:/path */
     const char *token;
@@ -69,6 +70,10 @@ CHECKED enum err client_ask(struct client *c, enum wire_op op, const void *messa
                             struct why *why);
 /* A frame that may be a refusal: as an error. */
 CHECKED enum err client_refusal(const struct client_frame *f, struct why *why);
+/* One GET by HTTP on a connection of its own, without a hello: for what a caller may ask who is not known yet.
+ * *ret_body is in the arena. */
+CHECKED enum err client_get(const struct client_place *where, const char *path, bool with_token, struct arena *arena,
+                            uint32_t *ret_status, struct slice *ret_body, struct why *why);
 /* What the words in an answer mean as an error. */
 enum err client_err(struct slice code);
 

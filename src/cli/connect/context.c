@@ -26,6 +26,11 @@ static const struct tlv_field context_fields[] = {
     TLV_FIELD(4, TLV_TEXT, context, tls_pin, .max = PIN_MAX),
     TLV_FIELD(5, TLV_TEXT, context, tls_cert, .max = PATH_MAX),
     TLV_FIELD(6, TLV_TEXT, context, token, .max = CONTEXT_TOKEN_MAX),
+    TLV_FIELD(7, TLV_TEXT, context, refresh, .max = CONTEXT_TOKEN_MAX),
+    TLV_FIELD(8, TLV_TEXT, context, token_url, .max = CONTEXT_URL_MAX),
+    TLV_FIELD(9, TLV_TEXT, context, client_id, .max = CONTEXT_URL_MAX),
+    TLV_FIELD(10, TLV_TEXT, context, login_ca, .max = CONTEXT_CA_MAX),
+    TLV_FIELD(11, TLV_I64, context, token_ends_ms),
 };
 static const struct tlv_desc context_desc = TLV_DESC("context", context, context_fields);
 

@@ -11,13 +11,18 @@
 #include "tlv.h"
 
 #define CONTEXT_NAME_MAX 64u
-#define CONTEXT_TOKEN_MAX 500u
+#define CONTEXT_TOKEN_MAX 8192u
 #define CONTEXTS_MAX 1000u
+#define CONTEXT_URL_MAX 2048u
+#define CONTEXT_CA_MAX 65536u
 
 struct context {
     struct slice name, server; /* server: as server_address_read writes it */
     struct slice tls_ca, tls_pin, tls_cert;
     struct slice token; /* goes to this server and to no other */
+    /* Of `reeve login`: how the token is renewed. Empty: it was not made so. */
+    struct slice refresh, token_url, client_id, login_ca;
+    int64_t token_ends_ms; /* wall; 0 = it does not say */
 };
 
 struct contexts {

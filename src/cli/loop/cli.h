@@ -10,6 +10,7 @@
 #include "client.h"
 #include "clock.h"
 #include "digest.h"
+#include "login_token.h"
 
 #define CLI_GIVEN_MAX 256u /* flags given at a time */
 
@@ -51,6 +52,7 @@ struct cli_world {
     const char *commit; /* that it was built from; "" = not known */
     struct clock *clock;
     struct hasher *hasher;
+    const struct login_world *login;                                                 /* NULL = no identity provider */
     const struct secure_ops *secure;                                                 /* NULL = without TLS */
     const struct sign_checker *checker; /* of checkpoints of a journal; NULL = there is none */
     enum err (*journal)(const char *data, struct cli_journal *ret, struct why *why); /* NULL = not in this program */

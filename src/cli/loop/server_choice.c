@@ -48,11 +48,21 @@ static void place_of(const struct context *from, struct client_place *ret) {
     }
 }
 
+/* A token of `reeve login` that is about to end. One that ended less than its provider's margin ago may still do, so a
+ * provider that cannot be reached is no reason to stop. */
+static enum err renew(struct cli *c, struct context *found, struct why *why) {
+    const struct login_world *w = c->world->login;
+    if (w == NULL || !login_token_is_due(w, found)) return ERR_OK;
+    enum err e = login_token_renew(w, &c->arena, found, why);
+    return e == ERR_UNKNOWN ? ERR_OK : e;
+}
+
 static enum err by_context(struct cli *c, struct slice name, struct client_place *ret, struct why *why) {
     struct contexts all;
     struct context *found;
     enum err e = contexts_read(&c->arena, &all, why);
     if (e == ERR_OK) e = context_need(&all, name, &found, why);
+    if (e == ERR_OK) e = renew(c, found, why);
     if (e == ERR_OK) place_of(found, ret);
     return e;
 }
@@ -63,6 +73,7 @@ static enum err by_use(struct cli *c, struct client_place *ret, struct why *why)
     if (e != ERR_OK || all.used.len == 0) return e;
     struct context *found;
     e = context_need(&all, all.used, &found, why);
+    if (e == ERR_OK) e = renew(c, found, why);
     if (e == ERR_OK) place_of(found, ret);
     return e;
 }

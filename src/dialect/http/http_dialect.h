@@ -13,7 +13,9 @@
 #include "api.h"
 #include "cookie.h"
 #include "dialect.h"
+#include "fetch.h"
 #include "heap.h"
+#include "hmac_token.h"
 #include "http.h"
 #include "http_out.h"
 #include "lane.h"
@@ -76,6 +78,18 @@ struct logins {
     uint64_t count, failed_count, limited_count;
 };
 
+#define WEB_CODES_MAX 8u
+
+struct web_code { /* a browser came back from its identity provider: its code is being changed into a token */
+    fetch_id fetch; /* 0: `said` is the answer */
+    conn_id conn;   /* 0 = a free place */
+    uint32_t request;
+    char issuer[40], nonce[HMAC_TOKEN_HEX_BYTES + 1];
+    uint32_t status;
+    int64_t date_ms;
+    struct buf said;
+};
+
 struct webs {
     struct pool all;  /* struct web */
     struct vec ready; /* conn_id: with something to do at the end of the pass */
@@ -87,6 +101,8 @@ struct webs {
     struct http_date date;
     struct pool exchanges; /* of mounts: requests that they serve */
     struct logins logins;
+    struct web_code codes[WEB_CODES_MAX];
+    uint32_t code_count; /* of them in use */
 };
 
 struct webs *webs_of(const struct server *s);

@@ -81,6 +81,7 @@ static void fini(struct shard *h, void *own) {
     buf_fini(&all->json);
     buf_fini(&all->out);
     web_session_fini(s);
+    web_oidc_fini(s);
 }
 
 static uint64_t body_bytes_max(const struct http_in *in) {
@@ -401,6 +402,7 @@ static void go_on(struct server *s) {
 
 static void flush(struct shard *h, void *own) {
     struct webs *x = own;
+    web_oidc_go_on(h->server);
     go_on(h->server);
     part_attend(h, web_slot, x->all.count > 0);
     x->next_ms = x->ready.count > 0 ? h->server->now_ms : expire(h->server);

@@ -7,6 +7,7 @@
 #include "authenticate.h"
 #include "callback_token.h"
 #include "hash.h"
+#include "jwt.h"
 #include "requests.h"
 #include "server_impl.h"
 #include "session.h"
@@ -161,7 +162,8 @@ static bool check_caller(struct server *s, struct session *n) {
         n->state = SESSION_OPEN;
         return true;
     }
-    web_say_error(s, n, e, 0, why.text, NULL, NULL);
+    bool awaits_keys = e == ERR_BUSY && jwt_looks_like(token); /* of an identity provider (oidc.h) */
+    web_say_error(s, n, e, awaits_keys ? 503 : 0, why.text, NULL, NULL);
     return false;
 }
 
@@ -274,7 +276,7 @@ bool web_admit(struct server *s, struct session *n) {
     const struct http_request *r = &web_of(n)->in.request;
     if (!check_names(s, n) || answer_health(s, n) || answer_options(s, n)) return false;
     bool reads = r->verb == HTTP_VERB_GET || r->verb == HTTP_VERB_HEAD;
-    if (reads && (web_answer_ticket(s, n) || web_answer_asset(s, n))) return false;
+    if (reads && (web_answer_ticket(s, n) || web_answer_login(s, n) || web_answer_asset(s, n))) return false;
     if (s->draining) {
         web_say_error(s, n, ERR_BUSY, 503, "the server is stopping", NULL, NULL);
         return false;

@@ -33,6 +33,19 @@ bool web_admit_login(struct server *s, struct session *n, const struct http_requ
 void web_serve_session(struct server *s, struct session *n);
 bool web_answer_ticket(struct server *s, struct session *n); /* a login link, and then it was answered */
 
+/* For who comes by another way than a token: how long this address has to wait, in ms; that it failed. */
+int64_t web_login_wait(struct server *s, const struct session *n);
+void web_login_failed(struct server *s, struct session *n, const char *text);
+/* `who` (cookie.h) is in: a cookie, and on to the console. On an error nothing was answered. */
+CHECKED enum err web_login_enter(struct server *s, struct session *n, const char *who, struct why *why);
+
+/* ---- web_oidc.c ---- */
+
+/* A page of /login, for GET and HEAD. False: it is none, and nothing was answered. */
+bool web_answer_login(struct server *s, struct session *n);
+void web_oidc_go_on(struct server *s); /* answers of providers came: outside of all others */
+void web_oidc_fini(struct server *s);
+
 /* ---- web_asset.c ---- */
 
 /* A file of the console, or a page of it, for GET and HEAD. False: the path names neither, and nothing was answered. */

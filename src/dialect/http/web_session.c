@@ -53,6 +53,14 @@ static void failed(struct server *s, struct session *n, const char *text) {
     server_log(s, SERVER_WARN, "login", "%s: %s", n->address, text);
 }
 
+int64_t web_login_wait(struct server *s, const struct session *n) {
+    return rate_wait(&logins_of(s)->failures, address_key(n), web_now(s));
+}
+
+void web_login_failed(struct server *s, struct session *n, const char *text) {
+    failed(s, n, text);
+}
+
 /* ---- cookies ---- */
 
 static wall_time wall_now(const struct server *s) {
@@ -98,6 +106,20 @@ static void open_session(struct server *s, struct session *n, const char *who, c
     n->state = SESSION_OPEN;
     logins_of(s)->count++;
     server_log(s, SERVER_INFO, "login", "%s logged in as %s", n->address, n->who.name);
+}
+
+enum err web_login_enter(struct server *s, struct session *n, const char *who, struct why *why) {
+    char line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, why);
+    if (e != ERR_OK) return e;
+    open_session(s, n, who, line);
+    cookie_csrf(&s->auth, &web_of(n)->cookie, csrf); /* behind "#": as of a link, below */
+    snprintf(location, sizeof location, "/#csrf=%s", csrf);
+    struct http_head h = {.status = 303, .length = 0, .location = location, .cookie = line};
+    web_put_head(s, n, &h);
+    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
+    web_finished(s, n);
+    return ERR_OK;
 }
 
 /* ---- /api/v1/session ---- */

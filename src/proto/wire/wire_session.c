@@ -51,7 +51,7 @@ static const struct tlv_field hello_fields[] = {
     TLV_FIELD(2, TLV_U8, wire_hello, version_max),
     TLV_FIELD(3, TLV_ENUM, wire_hello, peer, .max = WIRE_PEER_COUNT, .names = peer_words),
     TLV_FIELD(4, TLV_TEXT, wire_hello, build, .max = WIRE_NAME_MAX),
-    TLV_FIELD(5, TLV_BYTES, wire_hello, token, .max = WIRE_TEXT_MAX),
+    TLV_FIELD(5, TLV_BYTES, wire_hello, token, .max = WIRE_TOKEN_MAX),
     TLV_FIELD(6, TLV_TEXT, wire_hello, tenant, .max = WIRE_NAME_MAX),
 };
 const struct tlv_desc wire_hello_desc = TLV_DESC("hello", wire_hello, hello_fields);

@@ -7,6 +7,7 @@
 #define WIRE_NAME_MAX 255u
 #define WIRE_TARGET_MAX 511u /* a flow, and the name of a job in it */
 #define WIRE_TEXT_MAX 4096u
+#define WIRE_TOKEN_MAX 8192u /* one of an identity provider tells much */
 #define WIRE_VALUE_MAX 65536u
 #define WIRE_BODY_MAX 1048576u
 #define WIRE_SOURCE_MAX 16777216u /* a flow file that is kept */

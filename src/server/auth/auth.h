@@ -38,6 +38,8 @@ enum role {
 #define ROLE_BIT(r) (1u << (r))
 extern const char *const role_words[ROLE_COUNT];
 
+struct oidc;
+
 struct caller {
     char id[AUTH_ID_BYTES]; /* of the token; empty: there was none */
     char name[AUTH_NAME_MAX];
@@ -56,6 +58,7 @@ struct token {
 #define AUTH_RECENT_BYTES 96u
 
 struct auth {
+    struct oidc *oidc; /* who came in by an identity provider (oidc.h); NULL = nobody can */
     struct disk *disk;
     struct clock *clock;
     struct hasher *hasher;

@@ -5,6 +5,7 @@
 
 #include "callback_token.h"
 #include "job_token.h"
+#include "oidc.h"
 
 /* A certificate vouches for workers only; whoever else shows one needs a token all the same. */
 void authenticate_certificate(struct caller *c, const struct net_peer *peer) {
@@ -37,8 +38,11 @@ static enum err bound(struct session *n, struct why *why) {
     return ERR_OK;
 }
 
+/* One of ours, which has no dots, or one that an identity provider has signed. */
 static enum err authenticate_token(struct server *s, struct session *n, struct slice token, struct why *why) {
-    enum err e = auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
+    enum err e = jwt_looks_like(token)
+                     ? oidc_caller(s, token, &n->who, why)
+                     : auth_check(&s->auth, token, s->world.clock->wall(s->world.clock), &n->who, why);
     return e == ERR_OK ? bound(n, why) : e;
 }
 
@@ -102,5 +106,7 @@ enum err authenticate_cookie(struct server *s, struct session *n, const char *wh
 
 enum err authenticate_login(struct server *s, struct session *n, struct slice token, struct why *why) {
     enum err e = check_way(s, n, false, why);
+    if (e == ERR_OK && jwt_looks_like(token)) /* a session stands for a token of ours, or for a login there */
+        e = why_set(why, ERR_UNAUTHENTICATED, "a token of an identity provider opens no session: log in at /login");
     return e == ERR_OK ? authenticate_token(s, n, token, why) : e;
 }

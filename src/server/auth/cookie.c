@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "hmac_token.h"
+#include "oidc.h"
 #include "session_revocation.h"
 
 #define PREFIX "rvs_"
@@ -26,6 +27,7 @@ bool cookie_who(const struct caller *c, char ret[COOKIE_WHO_BYTES]) {
 }
 
 enum err cookie_caller(struct auth *a, const char *who, wall_time now, struct caller *ret, struct why *why) {
+    if (oidc_is_session(who)) return oidc_session_caller(a->oidc, who, now, ret, why);
     if (!is_uid(who)) return auth_by_id(a, slice_str(who), now, ret, why);
     *ret = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
     snprintf(ret->name, sizeof ret->name, "%s", who);
@@ -111,19 +113,22 @@ static struct slice port_of(struct slice host) {
     return is_port ? slice_of(host.ptr + at, host.len - at) : (struct slice){0};
 }
 
-void cookie_name(const struct http_request *r, char ret[COOKIE_NAME_BYTES]) {
+void cookie_name_of(const struct http_request *r, const char *front, char ret[COOKIE_NAME_BYTES]) {
     const struct slice *host = http_header(r, "host");
     struct slice port = host != NULL ? port_of(*host) : (struct slice){0};
-    snprintf(ret, COOKIE_NAME_BYTES, "%s%s%.*s", COOKIE_NAME, port.len > 0 ? "_" : "", SLICE_FMT(port));
+    snprintf(ret, COOKIE_NAME_BYTES, "%s%s%.*s", front, port.len > 0 ? "_" : "", SLICE_FMT(port));
+}
+
+void cookie_name(const struct http_request *r, char ret[COOKIE_NAME_BYTES]) {
+    cookie_name_of(r, COOKIE_NAME, ret);
 }
 
 /* RFC 6265, 4.2.1: pairs with "; " between them. */
-bool cookie_find(const struct http_request *r, struct slice *ret) {
+bool cookie_find_named(const struct http_request *r, const char *own, struct slice *ret) {
     const struct slice *header = http_header(r, "cookie");
     struct slice left = header != NULL ? *header : (struct slice){0}, name;
-    char own[COOKIE_NAME_BYTES], text[COOKIE_NAME_BYTES + 1];
+    char text[COOKIE_NAME_BYTES + 1];
     uint32_t count = 0;
-    cookie_name(r, own);
     snprintf(text, sizeof text, "%s=", own);
     name = slice_str(text);
     while (left.len > 0) {
@@ -138,4 +143,10 @@ bool cookie_find(const struct http_request *r, struct slice *ret) {
         left = slice_of(left.ptr + used, left.len - used);
     }
     return count == 1;
+}
+
+bool cookie_find(const struct http_request *r, struct slice *ret) {
+    char own[COOKIE_NAME_BYTES];
+    cookie_name(r, own);
+    return cookie_find_named(r, own, ret);
 }

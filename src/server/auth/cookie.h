@@ -43,8 +43,10 @@ bool cookie_csrf_is_shown(const struct auth *a, const struct cookie *c, const st
 /* Browsers keep cookies by host, not by port: two servers on one host are told apart by the port that they are called
  * by. "reeve_session_7070", or "reeve_session" for one that is called without. */
 void cookie_name(const struct http_request *r, char ret[COOKIE_NAME_BYTES]);
+void cookie_name_of(const struct http_request *r, const char *front, char ret[COOKIE_NAME_BYTES]); /* another one */
 /* The value in the head of a request. False: there is none, or more than one. */
 bool cookie_find(const struct http_request *r, struct slice *ret);
+bool cookie_find_named(const struct http_request *r, const char *name, struct slice *ret);
 /* Reads this value, which came with the request, and wants to be shown its other half. ERR_UNAUTHENTICATED as above. */
 CHECKED enum err cookie_check(const struct auth *a, struct slice text, const struct http_request *r, wall_time now,
                               struct cookie *ret, struct why *why);

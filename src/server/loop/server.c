@@ -9,6 +9,7 @@
 #include "fair_queue.h"
 #include "history_writer.h"
 #include "mutant.h"
+#include "oidc.h"
 #include "panic.h"
 #include "server_impl.h"
 #include "session.h"
@@ -171,6 +172,10 @@ bool server_step(struct server *s) {
 
 int server_history_fd(struct server *s) {
     return s->world.history != NULL ? s->world.history->ops->fd(s->world.history) : -1;
+}
+
+void server_issuers(struct server *s, struct issuers *issuers) {
+    oidc_issuers(s, issuers);
 }
 
 void server_reached_at(struct server *s, const char *url) {

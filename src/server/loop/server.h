@@ -34,6 +34,9 @@ struct kill_switch;
 struct replayer;
 struct sign_checker;
 struct signer;
+struct fetcher;
+struct issuers;
+struct verifier;
 struct server;
 
 enum server_level { SERVER_DEBUG, SERVER_INFO, SERVER_WARN, SERVER_ERROR };
@@ -74,6 +77,8 @@ struct server_world {
     enum err (*launch)(void *ctx, const struct server_launch *what, struct server_launched *ret, struct why *why);
     void *launch_ctx;
     struct history *history;   /* closed with the server; NULL = flows that leave memory are gone */
+    struct fetcher *fetcher;   /* port/fetch.h: of what identity providers say; NULL = none is asked */
+    struct verifier *verifier; /* port/signature.h; NULL = no token of theirs is believed */
     struct replayer *replayer; /* of events that have left memory; NULL = they are gone */
 };
 
@@ -104,6 +109,9 @@ CHECKED enum err server_open(const struct server_world *world, const struct serv
                              struct why *why);
 /* Closes without waiting for anybody. When nothing is in flight and nothing failed, the journal is sealed. */
 void server_close(struct server *s);
+
+/* Whom it believes who somebody is (oidc.h); it takes them over. Those before are forgotten; NULL = nobody. */
+void server_issuers(struct server *s, struct issuers *issuers);
 
 /* Where others find it by HTTP, like https://host:port: callbacks are sent there. */
 void server_reached_at(struct server *s, const char *url);
