@@ -49,7 +49,9 @@
     X(REC_MEMO_DROPPED,      "drop-result",      API,           OTHER,     "job")      \
     X(REC_SERVICE,           "set-service",      API,           UPDATE,    "service")  \
     X(REC_HEALTH,            "health",           API,           OTHER,     "service")  \
+    X(REC_SCALED,            "scale",            API,           UPDATE,    "service")  \
     X(REC_EXPANDED,          "expand",           API,           OTHER,     "job")      \
+    X(REC_FLOW_DUE,          "flow-due",         API,           OTHER,     "flow")     \
     X(REC_CLOCK,             "set-clock",        LIFECYCLE,     OTHER,     "server")   \
     X(REC_CHECKPOINT,        "checkpoint",       LIFECYCLE,     OTHER,     "journal")
 
