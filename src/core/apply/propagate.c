@@ -24,8 +24,9 @@
  * rerun, retry, resume, unwinding and forgetting.
  *
  * Order inside a record: sweep, children of foreach jobs, cascade; then, flow by flow, compensations, what follows the
- * main jobs and the end of the flow; then the flows that a failure unwinds, when no cascade of the record is left in any
- * flow; last the deployments, when nothing unwinds. What an unwinding or a deployment leads to comes in the same order.
+ * main jobs and the end of the flow; then the flows that a failure unwinds, when no cascade of the record is left in
+ * any flow; last the deployments, when nothing unwinds. What an unwinding or a deployment leads to comes in the same
+ * order.
  *
  * Guarantees: a child hears of the end of each parent exactly once; a record takes at most STEP_JOBS_MAX steps; live
  * and replay visit in the same order, because the order follows from facts alone.

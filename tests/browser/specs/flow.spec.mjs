@@ -387,3 +387,14 @@ spec("a flow shows its parameters and its file, and runs again with others", asy
   assert.equal(await reeve.cli("logs", `${again}/a`), "sun large\n");
   await page.getByRole("link", { name: flow, exact: true }).waitFor();
 });
+
+spec("a flow tells in which stage it is, and that it is late", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ deadline: "1s", jobs: { work: { run: "exit 3", retries: 0 } }, finally: { clean: { sleep: "1h" } } });
+  const page = await open(`/flows/${flow}`);
+  await laidOut(page);
+  const facts = page.locator("dl");
+  await facts.getByText("finally", { exact: true }).first().waitFor();
+  await page.locator(".flow-head").getByText("late", { exact: true }).waitFor(); // by the event, without a reload
+  await reeve.cli("cancel", flow); // the flow is in its last stage: this cancels that
+  await page.locator(".flow-head [data-state=failed]").waitFor();
+});
