@@ -409,7 +409,7 @@ struct service {
     struct vec versions;  /* of service_version, by number, at most SERVICE_VERSIONS */
     uint32_t beside;     /* struct two_versions; 0 = one version at most has a process */
 };
-_Static_assert(sizeof(struct service) == 88, "what few services need is in struct two_versions");
+_Static_assert(sizeof(struct service) == 96, "what few services need is in struct two_versions");
 
 /* What a service has beside the rest while two of its versions may have a process. */
 struct two_versions {
