@@ -293,7 +293,7 @@ const struct spec_object spec_step_keys = {"a step", step_fields, COUNT(step_fie
 
 static const struct spec_field foreach_fields[] = {
     KEY("in",           SPEC_NODE,  spec_foreach, in, "the items: an expression, a list, or lists by name, whose items are objects with one value of each: `{os: [linux, mac], version: jobs.list.outputs.versions}`",
-        .form = "expression, list or object", .schema = "{\"type\":[\"string\",\"number\",\"array\",\"object\"]}"),
+        .form = "expression, list or object", .schema = "{}"),
     KEY("exclude",      SPEC_NODE,  spec_foreach, exclude, "with lists by name: leave out items that have all values of one of these objects", .form = "list or expression", .schema = "{\"type\":[\"string\",\"array\"]}"),
     KEY("include",      SPEC_NODE,  spec_foreach, include, "with lists by name: objects that are added as they are", .form = "list or expression", .schema = "{\"type\":[\"string\",\"array\"]}"),
     KEY("max_parallel", SPEC_COUNT, spec_foreach, max_parallel, "how many run at once"),

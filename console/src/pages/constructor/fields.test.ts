@@ -22,6 +22,7 @@ describe("the inspector's fields", () => {
     expect(find(job, "timeout").hint).toContain("90s");
     expect(find(find(job, "gate").fields!, "quorum").kind).toBe("number");
     expect(find(find(job, "compensate").fields!, "run").kind).toBe("long");
+    expect(find(find(job, "foreach").fields!, "in").kind).toBe("value"); // an expression, a list, or lists by name
   });
 
   it("the end of a flow has a group, and its jobs are edited as text", () => {
