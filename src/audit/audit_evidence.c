@@ -157,6 +157,8 @@ static enum err on_export(struct evidence *v, const struct json_node *o, struct 
         v->from_lsn == 0 || !hex_get(o, "chain", sizeof chain, chain))
         return no_export(v, why, "expected shard, from_lsn and chain");
     v->shard = (uint32_t)shard;
+    const struct json_node *stream = json_tree_get(o, SLICE("stream"));
+    v->is_stream = stream != NULL && stream->kind == JSON_BOOL && stream->truth;
     v->has_begun = true;
     v->next_lsn = v->from_lsn;
     memcpy(v->chain, chain, sizeof chain);
@@ -316,6 +318,7 @@ enum err evidence_line(struct evidence *v, struct slice line, struct why *why) {
 
 enum err evidence_end(struct evidence *v, struct why *why) {
     if (v->line == 0) return why_set(why, ERR_INVALID, "the export is empty");
-    if (!v->has_ended) return why_set(why, ERR_CORRUPT, "the export was cut: its last line is missing");
+    if (!v->has_ended && !v->is_stream)
+        return why_set(why, ERR_CORRUPT, "the export was cut: its last line is missing");
     return ERR_OK;
 }

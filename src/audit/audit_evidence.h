@@ -19,7 +19,7 @@ struct evidence {
     /* Set by it. */
     uint64_t line;
     uint32_t shard;
-    bool has_begun, has_ended;
+    bool has_begun, has_ended, is_stream;
     uint64_t from_lsn, next_lsn;
     uint64_t signed_lsn; /* as far as a checkpoint in it vouches; 0 = none does */
     uint64_t records, checkpoints;

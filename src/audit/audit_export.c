@@ -259,6 +259,7 @@ static enum err begin(struct exporting *e, struct why *why) {
     number(&j, "version", 1);
     json_key_own(&j, "program");
     json_str(&j, e->x->program);
+    if (e->x->is_stream) json_key_own(&j, "stream"), json_bool(&j, true);
     number(&j, "shard", e->shard);
     number(&j, "from_lsn", e->next_lsn);
     json_key_own(&j, "chain");
@@ -274,7 +275,7 @@ static enum err begin(struct exporting *e, struct why *why) {
 
 static void end(struct exporting *e) {
     struct json j;
-    if (e->x->format == AUDIT_OCSF) return;
+    if (e->x->format == AUDIT_OCSF || e->x->is_stream) return;
     what(e, &j, "end");
     number(&j, "last_lsn", e->next_lsn - 1);
     line_end(e, &j);

@@ -33,6 +33,7 @@ struct audit_export {
     enum audit_format format;
     struct audit_filter filter;
     uint64_t upto_lsn; /* not beyond: what is durable */
+    bool is_stream;    /* it goes on and on: there is no last line */
     size_t page_bytes; /* about so many are put out by one call */
 };
 

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "crashtest.h"
 #include "doctor_machine.h"
+#include "forward_child.h"
 #include "journal_verbs.h"
 #include "mutant.h"
 #include "osclock.h"
@@ -83,6 +84,7 @@ int main(int argc, char **argv) {
     mutant_set();
     const struct child_world of_child = {.confine = &osconfine};
     if (replay_child_is(argc, argv)) return replay_child_run(argv);
+    if (forward_child_is(argc, argv)) return forward_child_run(argv, REEVE_VERSION);
     if (child_is(argc, argv)) return child_run(&of_child, argc, argv);
     const struct login_world login = {.clock = osclock(), .fetch = osfetch_once};
     const struct cli_world world = {.build = REEVE_VERSION,

@@ -2,7 +2,6 @@
 #include "replay_child.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,48 +13,7 @@
 #include "journal_engine.h"
 #include "oschild.h"
 #include "osreplay.h"
-#include "panic.h"
-
-/* How far it may go; the thread that reads it ends the process when nobody wants to know any more. */
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    uint64_t upto;
-} asked = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
-
-static bool read_number(uint64_t *ret) {
-    uint8_t bytes[8];
-    size_t have = 0;
-    while (have < sizeof bytes) {
-        ssize_t n = read(STDIN_FILENO, bytes + have, sizeof bytes - have);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        have += (size_t)n;
-    }
-    *ret = 0;
-    for (uint32_t i = 0; i < sizeof bytes; i++) *ret |= (uint64_t)bytes[i] << (8 * i);
-    return true;
-}
-
-static void *listen_on(void *ctx) {
-    uint64_t lsn;
-    (void)ctx;
-    while (read_number(&lsn)) {
-        pthread_mutex_lock(&asked.lock);
-        asked.upto = lsn;
-        pthread_cond_signal(&asked.changed);
-        pthread_mutex_unlock(&asked.lock);
-    }
-    _exit(0);
-}
-
-static uint64_t next_upto(uint64_t before) {
-    pthread_mutex_lock(&asked.lock);
-    while (asked.upto <= before) pthread_cond_wait(&asked.changed, &asked.lock);
-    uint64_t upto = asked.upto;
-    pthread_mutex_unlock(&asked.lock);
-    return upto;
-}
+#include "told_upto.h"
 
 static enum err out_more(struct byte_sink *s, const void *from, size_t len, struct why *why) {
     const uint8_t *at = from;
@@ -78,7 +36,6 @@ int replay_child_run(char **argv) {
     struct journal_located journal;
     struct why why = {{0}}, ignored;
     struct byte_sink out = {out_more};
-    pthread_t thread;
     struct event_replay_spec spec = {.after = {strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10)},
                                      .flow = strtoull(argv[5], NULL, 10),
                                      .most = (uint32_t)strtoul(argv[6], NULL, 10)};
@@ -88,11 +45,11 @@ int replay_child_run(char **argv) {
         fprintf(stderr, "reeve: events of the past: %s\n", why.text);
         return 1;
     }
-    if (pthread_create(&thread, NULL, listen_on, NULL) != 0) PANIC("no thread");
+    told_upto_listen();
     struct event_replay *r = event_replay_new(journal.reader, &spec, &out);
     enum err e = ERR_OK;
     for (uint64_t upto = 0; e == ERR_OK;) {
-        upto = next_upto(upto);
+        upto = told_upto_next(upto);
         e = event_replay_upto(r, upto, &why);
     }
     (void)!event_replay_fail(r, &why, &ignored);

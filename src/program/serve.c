@@ -35,6 +35,7 @@
 #include "ostls.h"
 #include "oszones.h"
 #include "resp_session.h"
+#include "serve_forward.h"
 #include "serve_memory.h"
 #include "serve_titan_peers.h"
 #include "server.h"
@@ -52,6 +53,7 @@ struct serve {
     struct signer *signer; /* of checkpoints of the journal */
     struct osfetch *fetch;   /* asks identity providers */
     struct issuers *issuers; /* until the server has them */
+    struct serve_forward forward; /* hands the audit trail on */
     struct server *server;
     enum server_level level; /* below it nothing is logged */
     bool json;
@@ -425,6 +427,7 @@ static void pass(void *ctx) {
     server_pass(v->server);
     kill_switch_step(v);
     compact_turn(v);
+    serve_forward_pass(&v->forward);
     bool late = v->drain_by_ms != 0 && osclock()->mono(osclock()).ms >= v->drain_by_ms;
     if (late || (v->drain_by_ms != 0 && server_is_drained(v->server)) || server_failed(v->server, &why) != ERR_OK)
         osloop_stop(v->loop);
@@ -434,6 +437,8 @@ static mono_time next_pass(void *ctx) {
     struct serve *v = ctx;
     mono_time next = server_next(v->server), own = {TIME_NEVER};
     if (v->members != NULL) own = titan_peers_next(v->members);
+    if (own.ms < next.ms) next = own;
+    own = serve_forward_next(&v->forward);
     if (own.ms < next.ms) next = own;
     if (v->drain_by_ms != 0 && v->drain_by_ms < next.ms) next.ms = v->drain_by_ms;
     return v->kill_asked && !v->kill_told ? (mono_time){0} : next;
@@ -630,9 +635,12 @@ static enum err serve(struct serve *v, const char *build, struct why *why) {
     if (e == ERR_OK) e = titan_read(v, why);
     if (e == ERR_OK) e = resp_read(v, why);
     if (e == ERR_OK) e = issuers_load(v, &v->issuers, why);
+    if (e == ERR_OK) e = serve_forward_check(&v->settings, why);
     if (e == ERR_OK) e = osdisk_open(setting_text(&v->settings, SETTING_data), &v->disk, why);
     if (e == ERR_OK) e = already_runs(v, server_start(v, build, why), why);
     if (e == ERR_OK) members_open(v, build);
+    v->forward = (struct serve_forward){.loop = v->loop, .server = v->server, .log = log_line, .log_ctx = v};
+    if (e == ERR_OK) serve_forward_open(&v->forward, &v->settings, v->locator);
     if (e == ERR_OK) e = loop_open(v, why);
     if (e == ERR_OK) e = listen_all(v, why);
     if (e != ERR_OK) return e;
@@ -662,6 +670,7 @@ enum err serve_run(int count, char **args, const char *build, struct why *why) {
     memory_set();
     e = serve(&v, build, why);
     if (v.members != NULL) titan_peers_free(v.members);
+    serve_forward_close(&v.forward);
     if (v.server != NULL) server_close(v.server);
     issuers_free(v.issuers);
     osfetch_close(v.fetch);

@@ -57,6 +57,10 @@
     X(journal,            WORD("file"),                           "file",            "engine of the journal: file (in the data directory)") \
     X(archive_days,       NUMBER(0, 36500),                       "30",              "days for which trimmed journal segments are kept in the archive") \
     X(audit_checkpoint_s, NUMBER(0, SECONDS_MAX),                 "600",             "seconds between two signed checkpoints of the journal (reeve audit verify); 0 = make none") \
+    X(audit_forward,      TEXT,                                   "",                "where the audit trail is handed on: file:/PATH, or https://HOST/PATH (default: nowhere)") \
+    X(audit_forward_format, WORD("jsonl", "ocsf"),                "jsonl",           "lines that are handed on: jsonl (they prove themselves) or ocsf (events of OCSF 1.3)") \
+    X(audit_forward_all,  FLAG,                                   "no",              "also hand on what the server and its workers do by themselves (yes or no)") \
+    X(audit_forward_headers, TEXT,                                "",                "file with headers for requests of audit_forward, one NAME: VALUE per line, readable by its owner only") \
     X(history_days,       NUMBER(0, 36500),                       "365",             "days for which finished flows are kept in the history; 0 = for ever") \
     X(history_bytes,      NUMBER(0, INT64_MAX),                   "10737418240",     "approximate size limit of the history; 0 = no limit") \
     X(segment_bytes,      NUMBER(0, SEGMENT_BYTES_MAX),           "0",               "size of a journal segment, at least one batch; 0 = the default") \

@@ -30,6 +30,12 @@ static void take_stores(struct server *s, struct sample *ret) {
     ret->history_bytes = past.bytes;
     ret->history_lsn = past.lsn;
     ret->history_lag = history_writer_lag(s);
+    struct checkpoint checkpoint = view_checkpoint(server_state(s));
+    uint64_t durable = engine_durable_lsn(server_shard(s)->engine);
+    ret->audit_unsigned = durable - (checkpoint.upto_lsn < durable ? checkpoint.upto_lsn : durable);
+    if (s->is_forwarding) ret->audit_forward_lag = durable - (s->forward_lsn < durable ? s->forward_lsn : durable);
+    ret->audit_forward_failing = s->is_forward_bad;
+    ret->audit_forward_failures = s->forward_failures;
     ret->history_rebuilding = s->world.history != NULL && past.state != HISTORY_WHOLE;
 }
 

@@ -2,7 +2,8 @@
  *
  * Not on the way of a request: a thread aside reads what became durable since the last checkpoint, through a reader of
  * the journal, as it reads pages of the audit trail. The result is a record like any other, REC_CHECKPOINT, so it is
- * under the next checkpoint itself. One is made at an interval, when somebody asks for one, and when the server stops. */
+ * under the next checkpoint itself. One is made at an interval, when somebody asks for one, and when the server
+ * stops. */
 #ifndef REEVE_CHECKPOINTS_H
 #define REEVE_CHECKPOINTS_H
 

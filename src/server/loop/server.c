@@ -216,6 +216,24 @@ void server_compacted(struct server *s, bool well) {
     if (well) writer_trim(h->writer, 0);
 }
 
+/* ---- the audit trail, elsewhere ---- */
+
+uint64_t server_durable_lsn(const struct server *s) {
+    const struct shard *h = server_shard(s);
+    return h->state == SHARD_OWNED ? engine_durable_lsn(h->engine) : 0;
+}
+
+void server_forwarded(struct server *s, uint64_t lsn) {
+    s->forward_lsn = lsn;
+    s->is_forwarding = true;
+    s->is_forward_bad = false;
+}
+
+void server_forward_failed(struct server *s) {
+    s->forward_failures += !s->is_forward_bad;
+    s->is_forwarding = s->is_forward_bad = true;
+}
+
 /* ---- stopping ---- */
 
 void server_drain(struct server *s) {

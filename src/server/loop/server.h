@@ -139,6 +139,11 @@ void server_compacted(struct server *s, bool well);
 /* Somebody pulled the plug (playground.h): whoever holds it is to be told, once what the last pass sent is out. */
 bool server_wants_kill(const struct server *s);
 
+uint64_t server_durable_lsn(const struct server *s); /* of its journal; may fall when the shard is opened again */
+/* The audit trail was handed on up to this record (program/serve_forward.h), or something is in its way. */
+void server_forwarded(struct server *s, uint64_t lsn);
+void server_forward_failed(struct server *s);
+
 /* Begins a graceful stop: nothing new is taken, and everyone is told. True when everything asked before is answered. */
 void server_drain(struct server *s);
 bool server_is_drained(const struct server *s);

@@ -70,6 +70,8 @@ struct server {
     struct zone_book zones;
     conn_id checked;                    /* whose request may send commands: request_check let it pass */
     uint64_t busy_count, request_count;
+    uint64_t forward_lsn, forward_failures; /* of the audit trail that is handed on */
+    bool is_forwarding, is_forward_bad;
 };
 
 struct closed_session {

@@ -86,6 +86,9 @@ static const struct metric metrics[] = {
     GAUGE("reeve_history_bytes",              "history_bytes",     history_bytes,         "size of the history"),
     GAUGE("reeve_history_lsn",                "history_lsn",       history_lsn,           "last record of the journal that is in the history"),
     GAUGE("reeve_history_lag_flows",          "history_lag_flows", history_lag,           "finished flows not yet in the history"),
+    GAUGE("reeve_audit_unsigned_records",     "audit_unsigned",    audit_unsigned,        "records that no signed checkpoint of the journal covers yet"),
+    GAUGE("reeve_audit_forward_lag_records",  "audit_forward_lag", audit_forward_lag,     "records not yet handed on by audit_forward; 0 without it"),
+    GAUGE("reeve_audit_forward_failing",      "audit_forward_failing", audit_forward_failing, "1 while the target of audit_forward does not take the audit trail"),
     GAUGE("reeve_history_rebuilding",         "history_rebuilding", history_rebuilding,   "1 while the history is rebuilt from the archive"),
     GAUGE("reeve_recovery_records",           "recovery_records",  recovery_records,      "records replayed at the start of this process"),
     GAUGE("reeve_recovery_adopted",           "recovery_adopted",  recovery_adopted,      "attempts that survived the last restart"),
@@ -124,6 +127,7 @@ static const struct metric metrics[] = {
     SINCE("reeve_blobs_swept_total",          "blobs_swept",       blobs_swept,           "unreferenced blobs removed"),
     SINCE("reeve_clock_steps_total",          "clock_steps",       clock_steps,           "number of times the journal's clock was corrected to the machine's"),
     SINCE("reeve_shard_reopens_total",        "shard_reopens",     reopens,               "number of times the shard was opened again because its journal had another owner or the outcome of an append was unknown"),
+    SINCE("reeve_audit_forward_failures_total", "audit_forward_failures", audit_forward_failures, "number of times the target of audit_forward stopped taking the audit trail"),
     SINCE("reeve_journal_syncs_total",        "journal_syncs",     syncs,                 "batches and seals made durable"),
     {"reeve_journal_sync_seconds", "sync", METRIC_HISTOGRAM, METRIC_PROCESS, AT(sync), "duration of an append, until durable", .bounds = metric_sync_bounds_us, .bound_count = SYNC_BOUND_COUNT, .per_second = 1000000},
 

@@ -32,6 +32,7 @@ struct sample { /* all members are uint64_t, or arrays of it */
     uint64_t followers, dropped_events, reopens;
     uint64_t blob_bytes, blobs_swept, log_bytes, room_bytes;
     uint64_t history_flows, history_bytes, history_lsn, history_lag, history_rebuilding;
+    uint64_t audit_unsigned, audit_forward_lag, audit_forward_failing, audit_forward_failures;
     uint64_t recovery_records, recovery_adopted, recovery_again, recovery_lost;
 };
 
