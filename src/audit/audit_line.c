@@ -1,5 +1,5 @@
 /* audit_line.c: the lines of an export; see audit_export.h. Names of members are format: docs/formats/proof.md, and
- * docs/formats/ocsf.md for events of OCSF. */
+ * docs/guides/audit.md for events of OCSF. */
 #include <stdio.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* audit_verb.h: what each kind of record means to somebody who reads the audit trail: what was done, in a word, and its
- * class in the Open Cybersecurity Schema Framework (OCSF 1.3, schema.ocsf.io). One table: the filter `verb`, the export
- * and docs/formats/ocsf.md come from it. */
+ * class in the Open Cybersecurity Schema Framework (OCSF 1.3, schema.ocsf.io). One table: the filter `verb` and both
+ * formats of an export use it. */
 #ifndef REEVE_AUDIT_VERB_H
 #define REEVE_AUDIT_VERB_H
 

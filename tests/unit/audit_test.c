@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "audit_verb.h"
 #include "file.h"
 #include "rigdisk.h"
 #include "tmpdisk.h"
@@ -117,10 +118,24 @@ static void a_journal_that_never_stands_still_is_busy(void **state) {
     arena_fini(&arena);
 }
 
+/* Two kinds may share a class, but not a verb: a filter by verb means one kind. */
+static void every_kind_has_a_verb_of_its_own_and_a_class(void **state) {
+    (void)state;
+    for (uint32_t i = 1; i < REC_KIND_END; i++) {
+        if (record_desc((enum record_kind)i) == NULL) continue;
+        const struct audit_verb *v = audit_verb_of((enum record_kind)i);
+        assert_true(strlen(v->verb) > 0 && strlen(v->object) > 0 && strlen(audit_class_name(v->class)) > 0);
+        for (uint32_t k = 1; k < i; k++)
+            if (record_desc((enum record_kind)k) != NULL)
+                assert_string_not_equal(v->verb, audit_verb_of((enum record_kind)k)->verb);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_moves_into_the_archive_meanwhile_is_read_there, setup, teardown),
         cmocka_unit_test_setup_teardown(a_journal_that_never_stands_still_is_busy, setup, teardown),
+        cmocka_unit_test(every_kind_has_a_verb_of_its_own_and_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -373,6 +373,22 @@ spec("the audit shows people, not what the server decides by itself", async ({ r
   await table.getByText("verdict").first().waitFor();
 });
 
+spec("the audit is checked against its signatures, and exported", async ({ reeve, open }) => {
+  const flow = await reeve.submit({ name: "proved", jobs: { y: { noop: true } } });
+  await reeve.ended(flow);
+  await reeve.cli("audit", "checkpoint");
+  const page = await open(`/audit?verb=submit&object=${flow}`);
+  const table = page.getByRole("table", { name: "Audit records" });
+  await table.getByRole("link", { name: flow, exact: true }).first().waitFor();
+  assert.equal(await table.locator("tbody tr").count(), 1);
+  await page.getByRole("button", { name: "Check against signatures" }).click();
+  await page.getByText(/are as they were signed/).waitFor();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export", exact: true }).click();
+  const path = await (await saved).path();
+  assert.match(await reeve.cli("audit", "verify", "--from", path), /are as they were signed/);
+});
+
 spec("flows of one agent run are one row", async ({ reeve, open }) => {
   const flows = [];
   for (const run of ["exit 0", "exit 1"])
