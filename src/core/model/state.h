@@ -406,8 +406,8 @@ struct service {
     struct version previous; /* what ran before, while a deployment is under way */
     uint32_t retiring;    /* flow of a version that is not to come back and whose worker has not let it go yet */
     uint32_t deployer;    /* the job that deploys the current version; 0 = it is accepted */
+    uint32_t beside;      /* struct two_versions; 0 = one version at most has a process */
     struct vec versions;  /* of service_version, by number, at most SERVICE_VERSIONS */
-    uint32_t beside;     /* struct two_versions; 0 = one version at most has a process */
 };
 _Static_assert(sizeof(struct service) == 96, "what few services need is in struct two_versions");
 
