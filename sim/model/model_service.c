@@ -134,6 +134,12 @@ static bool may_go_on(const struct model *m, uint64_t flow) {
     return !trace_is_terminal(j->state) && j->stop != TX_CANCEL && !j->spec.exclusive;
 }
 
+/* What became of a version, for people. */
+static void remember(struct model_service *v, uint64_t flow, enum trace_version_state state) {
+    for (uint32_t i = 0; i < v->version_count; i++)
+        if (v->versions[i].flow == flow) v->versions[i].state = state;
+}
+
 /* ---- replicas ---- */
 
 /* The number of a service in a set by its name; 0 = it has none. */
@@ -162,6 +168,7 @@ static struct model_service *member(const struct model *m, struct model_text ten
 static void remove_unless_deployed(struct model_service *v) {
     if (v == NULL || v->deploying) return;
     v->desired = TY_REMOVED;
+    remember(v, v->current, TVERSION_RETIRED);
     v->current = v->previous = 0;
 }
 
@@ -184,12 +191,6 @@ void model_service_deploys(struct model *m, uint64_t flow, uint32_t ordinal) {
     m->deploys = realloc(m->deploys, (m->deploy_count + 1) * sizeof *m->deploys);
     REQUIRE(m->deploys != NULL);
     m->deploys[m->deploy_count++] = (struct model_made){flow, ordinal};
-}
-
-/* What became of a version, for people. */
-static void remember(struct model_service *v, uint64_t flow, enum trace_version_state state) {
-    for (uint32_t i = 0; i < v->version_count; i++)
-        if (v->versions[i].flow == flow) v->versions[i].state = state;
 }
 
 static uint64_t make_version(struct model *m, struct model_service *v, struct trace_bytes submitter,
@@ -294,6 +295,9 @@ static void add_member(struct model *m, const struct trace_scaled *r, struct tra
     v->healthy = false;
     v->since_ms = m->time_ms;
     v->current = make_version(m, v, submitter, version_of(like, like->current)->runner);
+    struct model_version *made = version_of(v, v->current);
+    made->by = (struct model_made){0, 0};
+    made->state = TVERSION_CURRENT;
     tell_version(m, v->current, (struct model_made){0, 0});
 }
 

@@ -60,11 +60,12 @@ const columnsOf = (open: string | null): Column<ServiceRow>[] => [
   {
     head: "Service",
     class: "nowrap",
-    cell: (service) => service.replicas ? <strong>{service.name}</strong> : (
-      <button type="button" class="quiet link" aria-expanded={open === service.name} onClick={() => setQuery({ open: open === service.name ? null : service.name ?? null })}>
-        <span aria-hidden="true">{open === service.name ? "▾" : "▸"}</span> <strong class={service.replica_of ? "replica" : undefined}>{service.name}</strong>
-      </button>
-    ),
+    cell: (service) =>
+      service.replicas ? <strong>{service.name}</strong> : (
+        <button type="button" class={service.replica_of ? "quiet link replica" : "quiet link"} aria-expanded={open === service.name} onClick={() => setQuery({ open: open === service.name ? null : service.name ?? null })}>
+          <span aria-hidden="true">{open === service.name ? "▾" : "▸"}</span> <strong>{service.name}</strong>
+        </button>
+      ),
   },
   {
     head: "State",
@@ -185,7 +186,7 @@ export default function ServicesPage({ place }: PageProps) {
           service.replicas
             ? <SetActions name={service.name ?? ""} replicas={service.replicas} reload={pages.reload} />
             : <ServiceActions service={service} reload={pages.reload} />}
-        below={(service) => (!service.replicas && open === service.name ? <Versions name={service.name ?? ""} reload={pages.reload} /> : null)}
+        below={(service) => (open === service.name && !service.replicas ? <Versions name={service.name ?? ""} reload={pages.reload} /> : null)}
         empty={name === "" ? <>No service is deployed. <code>reeve deploy FLOW.yaml</code> deploys those of a flow file.</> : "No service has this name."}
       />
     </Page>

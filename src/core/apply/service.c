@@ -391,6 +391,7 @@ void service_copy(struct state *s, uint32_t service, uint32_t from) {
                                           runner->extra ? extra_at(s, runner->extra)->constraints : (struct slice){0}};
     v->desired = SERVICE_RUNNING;
     v->current = (struct version){make_version(s, service, &of), ++v->version_last};
+    service_versions_copied(s, v);
     health_unknown(s, &v->health);
     go_on(s, v);
 }
@@ -437,10 +438,10 @@ static void accept(struct state *s, struct service *v) {
     REQUIRE(v->deployer != 0);
     uint32_t job = v->deployer;
     v->deployer = 0;
-    service_versions_accept(s, v);
-    if (v->previous.flow) service_versions_end(s, v, v->previous.flow, VERSION_RETIRED);
     bool both = MUTANT(old_version_kept) && service_overlaps(s, v);
     if (service_overlaps(s, v)) beside_close(s, v, NULL);
+    service_versions_accept(s, v);
+    if (v->previous.flow) service_versions_end(s, v, v->previous.flow, VERSION_RETIRED);
     if (v->previous.flow && !both) retire(s, v, v->previous.flow);
     v->previous = (struct version){0};
     question_close(s, job_at(s, job));

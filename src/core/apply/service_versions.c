@@ -75,6 +75,16 @@ void service_versions_begin(struct state *s, struct service *v, uint32_t job, co
                                         .spec = spec_of(s, j, rec)};
 }
 
+void service_versions_copied(struct state *s, struct service *v) {
+    const struct flow *f = flow_at(s, v->current.flow);
+    if (f->rules < VERSION_RULES) return;
+    *push(v) = (struct service_version){.number = v->current.number,
+                                        .state = VERSION_CURRENT,
+                                        .flow = f->id,
+                                        .begun_ms = s->now.ms,
+                                        .healthy_ms = s->now.ms};
+}
+
 void service_versions_accept(struct state *s, struct service *v) {
     struct service_version *one = find(v, flow_at(s, v->current.flow)->id);
     if (one == NULL) return; /* of older rules */

@@ -14,6 +14,8 @@
 
 /* The job deploys the current version of the service. `rec` is the job as it is kept. */
 void service_versions_begin(struct state *s, struct service *v, uint32_t job, const struct rec_job *rec);
+/* The current version is a copy, and nobody deploys it. What it takes to deploy it once more is not kept. */
+void service_versions_copied(struct state *s, struct service *v);
 /* The current version is healthy. */
 void service_versions_accept(struct state *s, struct service *v);
 /* The version that this flow ran is over. */

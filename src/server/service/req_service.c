@@ -172,6 +172,11 @@ static void show_service(struct server *s, const struct service_view *v, struct 
     if (has_worker) w->worker = worker.id;
 }
 
+/* The flow that deployed a version; of one that came by scaling there is none. */
+static struct slice deployed_by(struct server *s, const struct service_version *one) {
+    return one->deployer.flow.v != 0 ? server_view_flow_name(s, one->deployer.flow) : (struct slice){0};
+}
+
 static struct tlv_list show_versions(struct server *s, const struct service_view *v) {
     struct wire_service_version *list = ARENA_ARRAY(&s->frame_arena, struct wire_service_version, v->version_count + 1);
     for (uint32_t i = 0; i < v->version_count; i++) {
@@ -183,7 +188,7 @@ static struct tlv_list show_versions(struct server *s, const struct service_view
         list[i] = (struct wire_service_version){.version = one->number,
                                                 .state = slice_str(version_state_words[one->state]),
                                                 .by = spec.head.principal,
-                                                .flow = server_view_flow_name(s, one->deployer.flow),
+                                                .flow = deployed_by(s, one),
                                                 .begun_ms = one->begun_ms,
                                                 .healthy_ms = one->healthy_ms,
                                                 .ended_ms = one->ended_ms,
