@@ -128,6 +128,7 @@ struct model_room { /* what a tenant may have queued; 0 = no limit */
 };
 struct model_schedule; /* model_schedule.c */
 struct model_memo;     /* model_memo.c */
+struct model_identity; /* model_identity.c */
 
 struct model {
     struct model_flow *flows;
@@ -137,6 +138,7 @@ struct model {
     uint64_t lsn;
     int64_t time_ms; /* of the record at hand */
     uint64_t policy; /* version in force, 0 = none was told */
+    struct model_identity *identity;
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
     struct model_service *services;

@@ -133,6 +133,8 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_PLAYGROUND_DO,    169, wire_playground_do,   "playground_do",   CLIENT, WIRE_ACCEPTED,    FIRST,  "pull the plug: the server is killed") \
     X(WIRE_LOGIN_NEW,        175, wire_empty,           "login_new",       CLIENT, WIRE_LOGIN_LINK,  FIRST,  "a link by which a browser comes in as the caller") \
     X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once") \
+    X(WIRE_LOGIN_USE,        170, wire_login_use,       "login_use",       CLIENT, WIRE_ACCEPTED,    FIRST,  "a browser comes in by a login link; made of the link by HTTP") \
+    X(WIRE_LOGOUT,           171, wire_logout,          "logout",          CLIENT, WIRE_ACCEPTED,    FIRST,  "a browser logs out; made of its request by HTTP") \
     X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "reserved, answered with `unsupported`: what Titan's interface shows, asked in process") \
     X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "reserved: the caller's tenant, in Titan's words") \
     X(WIRE_LIMIT_LS,         205, wire_page,            "limit_ls",        CLIENT, WIRE_LIMIT_LIST,  SECOND, "which limits are there, and how much of them is taken") \
