@@ -26,9 +26,9 @@ struct client {
     char address[CLIENT_TEXT_MAX];
     uint32_t frame_bytes_max; /* that the server takes */
     char server_build[64];
-    uint8_t server_wire; /* version of frames */
-    char tenant[64];     /* that we act for */
-    char principal[256]; /* that we are */
+    uint8_t server_wire;    /* version of frames */
+    char tenant[64];        /* that we act for */
+    char principal[256];    /* that we are */
     uint32_t open_requests; /* asked, and not answered to the end */
     bool is_lost;           /* the connection broke: no answer comes any more */
 };
@@ -40,11 +40,12 @@ struct client_frame {
     const void *message;
 };
 
-struct client_place { /* where the server may be; each may be NULL */
+struct client_place {   /* where the server may be; each may be NULL */
     const char *data;   /* its directory */
     const char *server; /* host:port, tls://host:port or unix:/path */
     const char *token;
     const char *build; /* of this program */
+    bool agent;        /* what is asked is an agent's wish */
     const struct secure_ops *secure;
     struct secure_files tls; /* without any, ca.pem in the folder tls of `data`, if it is there */
 };
