@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "model.h"
 #include "panic.h"
+#include "service_version.h"
 #include "world.h"
 
 #define ARENA_BYTES_MAX ((size_t)512 << 20)
@@ -145,10 +146,10 @@ void adapter_restarted(struct adapter *a, uint64_t epoch, uint64_t head) {
 
 void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch) {
     static const enum trace_effect effects[] = {
-        [EFFECT_ANSWER] = TE_ANSWER, [EFFECT_EVENT] = TE_EVENT, [EFFECT_ASSIGN] = TE_ASSIGN,
-        [EFFECT_STOP] = TE_STOP,     [EFFECT_DROP] = TE_DROP,   [EFFECT_QUESTION] = TE_QUESTION,
-        [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED,
-        [EFFECT_SLOTS_WANTED] = TE_SLOTS, [EFFECT_TOKEN_ENDED] = TE_TOKEN_ENDED,
+        [EFFECT_ANSWER] = TE_ANSWER,   [EFFECT_EVENT] = TE_EVENT,         [EFFECT_ASSIGN] = TE_ASSIGN,
+        [EFFECT_STOP] = TE_STOP,       [EFFECT_DROP] = TE_DROP,           [EFFECT_QUESTION] = TE_QUESTION,
+        [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED, [EFFECT_SLOTS_WANTED] = TE_SLOTS,
+        [EFFECT_TOKEN_ENDED] = TE_TOKEN_ENDED,
     };
     judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
@@ -329,8 +330,8 @@ static void check_given(struct world *w, const struct job_view *job) {
     if (job->from.flow.v == 0 || slice_eq(job->result, SLICE("{}"))) return;
     if (!slice_eq(job->result, slice_of(by, (size_t)len)))
         world_red(w, "memo", "%lu/%u was given another result than that of %lu/%u: %.*s",
-                  (unsigned long)job->ref.flow.v, job->ref.ordinal, (unsigned long)job->from.flow.v,
-                  job->from.ordinal, SLICE_FMT(job->result));
+                  (unsigned long)job->ref.flow.v, job->ref.ordinal, (unsigned long)job->from.flow.v, job->from.ordinal,
+                  SLICE_FMT(job->result));
 }
 
 static void compare_job(void *ctx, const struct job_view *job) {
@@ -403,7 +404,8 @@ static void compare_service(void *ctx, const struct service_view *v) {
     bool known = view_why_service(c->state, engine_live(c->engine), &c->a->w->plan.limits, v->tenant, v->name, &why);
     if (!known || (why.block == BLOCK_NOTHING && !v->healthy))
         world_red(c->a->w, "why", "service %.*s is not healthy and no reason is given", SLICE_FMT(v->name));
-    *(struct trace_service_now *)vec_push(&c->services) = (struct trace_service_now){
+    struct trace_service_now *now = vec_push(&c->services);
+    *now = (struct trace_service_now){
         .tenant = bytes(v->tenant),
         .name = bytes(v->name),
         .desired = adapter_desired(v->desired),
@@ -412,6 +414,11 @@ static void compare_service(void *ctx, const struct service_view *v) {
         .healthy = v->healthy,
         .since_ms = v->since.ms,
     };
+    REQUIRE(v->version_count <= TRACE_VERSIONS_MAX);
+    for (uint32_t i = 0; i < v->version_count; i++)
+        now->versions[now->version_count++] =
+            (struct trace_version_now){v->versions[i].flow, v->versions[i].deployer.flow.v,
+                                       v->versions[i].deployer.ordinal, (enum trace_version_state)v->versions[i].state};
 }
 
 static void compare_schedule(void *ctx, const struct schedule_view *v) {
@@ -469,8 +476,8 @@ void adapter_compare(struct adapter *a, const struct engine *e) {
     view_each_flow(c.state, compare_flow, &c);
     bool same = model_compare(a->model, (struct trace_flow_now *)(void *)c.flows.at, c.flows.count,
                               (struct trace_job_state *)(void *)c.jobs.at, c.jobs.count, text);
-    same = same && model_compare_services(a->model, (struct trace_service_now *)(void *)c.services.at,
-                                          c.services.count, text);
+    same = same &&
+           model_compare_services(a->model, (struct trace_service_now *)(void *)c.services.at, c.services.count, text);
     if (!same) world_red(a->w, "model", "at LSN %lu: %s", (unsigned long)engine_lsn(e), text);
     vec_fini(&c.flows);
     vec_fini(&c.jobs);
@@ -487,14 +494,14 @@ struct quiet {
 static void quiet_job(void *ctx, const struct job_view *job) {
     struct quiet *q = ctx;
     struct why_job why = {0};
-    judge(q->a, &(struct trace_entry){.kind = TW_SEEN,
-                                      .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal,
-                                                  adapter_state(job->state)}});
+    judge(q->a, &(struct trace_entry){
+                    .kind = TW_SEEN,
+                    .as.seen = {engine_lsn(q->e), job->ref.flow.v, job->ref.ordinal, adapter_state(job->state)}});
     if (job_state_is_terminal(job->state)) return;
     bool known = view_why(engine_state(q->e), engine_live(q->e), &q->a->w->plan.limits, job->ref, &why);
-    judge(q->a, &(struct trace_entry){
-                    .kind = TW_WHY,
-                    .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
+    judge(q->a,
+          &(struct trace_entry){.kind = TW_WHY,
+                                .as.why = {job->ref.flow.v, job->ref.ordinal, known && why.block != BLOCK_NOTHING}});
 }
 
 static void quiet_flow(void *ctx, flow_id id) {

@@ -105,6 +105,8 @@ struct model_deployed {
 
 struct model_version {
     uint64_t flow;
+    struct model_made by; /* the job that deployed it */
+    enum trace_version_state state;
     bool gone;
 };
 

@@ -112,6 +112,12 @@ void model_service_deploys(struct model *m, uint64_t flow, uint32_t ordinal) {
     m->deploys[m->deploy_count++] = (struct model_made){flow, ordinal};
 }
 
+/* What became of a version, for people. */
+static void remember(struct model_service *v, uint64_t flow, enum trace_version_state state) {
+    for (uint32_t i = 0; i < v->version_count; i++)
+        if (v->versions[i].flow == flow) v->versions[i].state = state;
+}
+
 static uint64_t make_version(struct model *m, struct model_service *v, struct trace_bytes submitter,
                              const struct trace_job *runner) {
     uint64_t id = 0;
@@ -124,7 +130,7 @@ static uint64_t make_version(struct model *m, struct model_service *v, struct tr
     f->jobs[0].behind = true;
     v->versions = realloc(v->versions, (v->version_count + 1) * sizeof *v->versions);
     REQUIRE(v->versions != NULL);
-    v->versions[v->version_count++] = (struct model_version){.flow = id};
+    v->versions[v->version_count++] = (struct model_version){.flow = id, .by = v->by, .state = TVERSION_DEPLOYS};
     return id;
 }
 
@@ -155,6 +161,7 @@ static void deploy(struct model *m, struct model_made by) {
         struct model_flow *loser = model_flow_find(m, v->by.flow);
         struct model_job *lost = &loser->jobs[v->by.ordinal];
         if (!trace_is_terminal(lost->state)) model_rules_end(m, loser, lost, TS_FAILED, TC_REPLACED);
+        remember(v, v->current, TVERSION_FAILED);
         v->current = 0;
     } else {
         v->previous = v->current;
@@ -214,6 +221,8 @@ bool model_service_health(struct model *m, struct model_flow *f, struct model_jo
     if (!r->healthy || !v->deploying) return true;
     struct model_flow *by = model_flow_find(m, v->by.flow);
     v->deploying = false;
+    remember(v, v->current, TVERSION_CURRENT);
+    remember(v, v->previous, TVERSION_RETIRED);
     v->previous = 0;
     model_rules_end(m, by, &by->jobs[v->by.ordinal], TS_SUCCEEDED, TC_NONE);
     return true;
@@ -322,12 +331,16 @@ static void let_go(struct model *m, uint64_t flow) {
 static void look_at(struct model *m, struct model_service *v) {
     if (has_failed(m, v)) {
         v->deploying = false;
+        remember(v, v->current, TVERSION_FAILED);
         v->current = v->previous;
         v->previous = 0;
         v->healthy = false;
         v->since_ms = m->time_ms;
     }
-    if (v->desired == TY_REMOVED) v->current = v->previous = 0;
+    if (v->desired == TY_REMOVED) {
+        remember(v, v->current, TVERSION_RETIRED);
+        v->current = v->previous = 0;
+    }
     uint64_t wanted = v->desired == TY_RUNNING ? v->current : 0;
     bool clear = true, any = false;
     for (uint32_t i = 0; i < v->version_count; i++) {
@@ -370,6 +383,27 @@ static bool is_draining(const struct model *m, struct model_text worker) {
     return false;
 }
 
+static bool same_versions(const struct model_service *v, const struct trace_service_now *now, char *text) {
+    int len = (int)v->name.len;
+    const char *name = (const char *)v->name.at;
+    uint32_t kept = v->version_count < TRACE_VERSIONS_MAX ? v->version_count : TRACE_VERSIONS_MAX;
+    if (now->version_count != kept)
+        return model_object(text, "service %.*s remembers %u versions, must remember %u", len, name, now->version_count,
+                            kept);
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct trace_version_now *is = &now->versions[i];
+        const struct model_version *must = &v->versions[v->version_count - kept + i];
+        if (is->flow != must->flow || is->by_flow != must->by.flow || is->by_ordinal != must->by.ordinal)
+            return model_object(text, "service %.*s remembers flow %llu by %llu/%u, must remember %llu by %llu/%u", len,
+                                name, (unsigned long long)is->flow, (unsigned long long)is->by_flow, is->by_ordinal,
+                                (unsigned long long)must->flow, (unsigned long long)must->by.flow, must->by.ordinal);
+        if (is->state != must->state)
+            return model_object(text, "service %.*s: the version of flow %llu is %d, must be %d", len, name,
+                                (unsigned long long)is->flow, (int)is->state, (int)must->state);
+    }
+    return true;
+}
+
 static bool same(const struct model *m, const struct model_service *v, const struct trace_service_now *now,
                  char *text) {
     int len = (int)v->name.len;
@@ -385,6 +419,7 @@ static bool same(const struct model *m, const struct model_service *v, const str
     if (now->healthy != v->healthy || now->since_ms != v->since_ms)
         return model_object(text, "service %.*s: healthy is %d since %lld, must be %d since %lld", len, name,
                             now->healthy, (long long)now->since_ms, v->healthy, (long long)v->since_ms);
+    if (!same_versions(v, now, text)) return false;
     if (v->current == 0) return true;
     const struct model_job *j = runner_of(m, v->current);
     if (model_job_is_active(j) && j->stop == TX_NONE && is_draining(m, j->worker))

@@ -718,8 +718,20 @@ struct trace_schedule_now {
     uint64_t fired, missed, skipped;
 };
 
+#define TRACE_VERSIONS_MAX 8u /* that a service remembers */
+enum trace_version_state { TVERSION_DEPLOYS, TVERSION_CURRENT, TVERSION_RETIRED, TVERSION_FAILED };
+
+struct trace_version_now {
+    uint64_t flow; /* that ran it */
+    uint64_t by_flow;
+    uint32_t by_ordinal; /* the job that deployed it */
+    enum trace_version_state state;
+};
+
 struct trace_service_now {
     struct trace_bytes tenant, name;
+    struct trace_version_now versions[TRACE_VERSIONS_MAX]; /* the last ones, oldest first */
+    uint32_t version_count;
     enum trace_desired desired;
     uint64_t current; /* flow of the version that is to run; 0 = none */
     bool deploying;

@@ -47,6 +47,8 @@
     X(WIRE_SCHEDULE_RUN,     CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_schedule_run)    \
     X(WIRE_SCHEDULE_LS,      CAN_LOOK | CAN_OPERATE,       NAMES_OWN,         0,                    req_schedule_ls)     \
     X(WIRE_SERVICE_SET,      CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_service_set)     \
+    X(WIRE_SERVICE_GET,      CAN_LOOK | CAN_OPERATE,       NAMES_OWN,         0,                    req_service_get)     \
+    X(WIRE_SERVICE_ROLLBACK, CAN_SUBMIT | CAN_OPERATE,     NAMES_OWN,         0,                    req_service_rollback) \
     X(WIRE_SERVICE_LS,       CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_service_ls)      \
     X(WIRE_POOL,             CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_pool)            \
     X(WIRE_TOPIC,            CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_topic)           \

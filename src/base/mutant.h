@@ -48,6 +48,8 @@
     X(old_version_counts, "the health of another version counts for the one being deployed")    \
     X(service_not_rolled_back, "a version that did not become healthy stays")                   \
     X(drain_ignored, "a service stays on a worker that drains")                                 \
+    X(version_never_accepted, "a service does not remember that a version was healthy")         \
+    X(version_end_lost, "a service does not remember that a version ended")                     \
     X(child_twice, "a child of a foreach job that succeeded is begun once more")                \
     X(allow_off_by_one, "a foreach job tolerates one bad child more than it says")              \
     X(parallel_off_by_one, "one child more than max_parallel is under way")                     \

@@ -84,7 +84,7 @@ struct tlv_desc {
 
 /* Most fields of most messages are absent, so the table says where to look for that: one load and one test for a field
  * of any type. The eight bytes begin where the value does, or end with the struct where it is too short for that. So a
- * described struct has eight bytes at least: one of fewer does not compile, and TLV_ALONE before its member mends it. */
+ * described struct has eight bytes at least: one of fewer does not compile, and TLV_ALONE before its member mends it */
 #define TLV_ALONE _Alignas(uint64_t)
 #define TLV_HAS_POINTER(type) (((type) >= TLV_TEXT && (type) <= TLV_U32S) || (type) == TLV_LIST) /* before its size */
 #define TLV_HEAD_BYTES(type) (TLV_HAS_POINTER(type) ? offsetof(struct slice, len) : 0u)

@@ -72,6 +72,7 @@ enum err verb_schedule_run(struct cli *c);
 
 /* verb_deploy.c, verb_service.c */
 enum err verb_deploy(struct cli *c);
+enum err verb_rollback(struct cli *c);
 enum err verb_services(struct cli *c);
 enum err verb_service_set(struct cli *c); /* stop, start, restart, undeploy */
 

@@ -44,6 +44,7 @@ tool_call_begin tool_pause, tool_resume, tool_drain;                            
 tool_call_begin tool_artifacts, tool_artifact;                                     /* tool_artifact.c */
 tool_call_begin tool_schedules, tool_schedule, tool_schedule_change;               /* tool_schedule.c */
 tool_call_begin tool_schedule_run;                                                 /* tool_schedule.c */
+tool_call_begin tool_services, tool_rollback;                                      /* tool_service.c */
 tool_call_begin tool_plan;                                                         /* tool_plan.c */
 
 #endif

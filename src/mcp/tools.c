@@ -161,6 +161,14 @@ static const struct tool tools[] = {
         {"schedule", TOOL_TEXT, true, "its name"},
         {"slot", TOOL_TEXT, false, "the slot that the run is for, like 2026-11-01 or 2026-11-01T02:30 in its zone (default: now)"},
         {0}}},
+    {"services", "Processes that run until they are stopped: healthy or not, and why; with `name` also the versions of one.", "viewer", true, tool_services, {
+        {"name", TOOL_TEXT, false, "this service, with its last versions"},
+        {"cursor", TOOL_TEXT, false, "of the page before"},
+        {0}}},
+    {"rollback", "Deploys an earlier version of a service again. Returns at once; `services` tells how it went.", "submitter", false, tool_rollback, {
+        {"service", TOOL_TEXT, true, "its name"},
+        {"version", TOOL_COUNT, false, "number that `services` shows (default: the last one before the current that was healthy)"},
+        {0}}},
     {"workers", "Who runs jobs: slots, load, capabilities, labels.", "viewer", true, tool_workers, {
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 200)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},

@@ -274,7 +274,9 @@ static void cancel_retry_rerun_pause(void **state) {
     (void)with("discard @/a", id);
     snprintf(id, sizeof id, "%s", submit("jobs: {a: {sleep: 60s}}", ""));
     snprintf(args, sizeof args, "wait --timeout 200ms %s", id);
-    assert_int_equal(realcli_run(r, args, NULL, NULL).exit_code, 124);
+    struct ran late = realcli_run(r, args, NULL, NULL);
+    assert_int_equal(late.exit_code, 124);
+    assert_has(late.err, "--timeout expired before everything had finished");
     (void)with("cancel @", id);
     realcli_refused(r, "pause", 2, "expected one of");
     realcli_refused(r, "drain nobody", 5, "no worker nobody");
@@ -328,10 +330,16 @@ static void blobs(void **state) {
     snprintf(hash, sizeof hash, "%.*s", (int)strcspn(put.out, "\n"), put.out);
     assert_int_equal(strlen(hash), 64);
     assert_string_equal(realcli_ok(r, "blob get %s", hash).out, "some bytes");
-    assert_has(realcli_ok(r, "blob ls", NULL).out, hash);
+    const char *listed = strstr(realcli_ok(r, "blob ls", NULL).out, hash);
+    assert_non_null(listed);
+    char line[160];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(listed, "\n"), listed);
+    assert_has(line, " standard input"); /* kept by a person; a file of a flow has - there */
     realcli_refused(r, "blob get abc", 2, "64 hexadecimal digits");
     hash[0] = hash[0] == '0' ? '1' : '0';
     assert_int_equal(realcli_run(r, "blob get %s", hash, NULL).exit_code, 5);
+    hash[0] = put.out[0];
+    assert_has(realcli_ok(r, "blob rm %s", hash).out, " is no longer kept\n");
 }
 
 static void limits(void **state) {

@@ -180,6 +180,27 @@ static void a_flow_runs_again_with_other_parameters(void **state) {
     text_is(source_of(second)->text, TEXT);
 }
 
+/* Records that say so, in the journal of the server. */
+static int compensated_flows(void) {
+    char count[64] = "";
+    realserver_kill(&server);
+    int code = test_shell(count, sizeof count, "%s journal dump --data %s | grep -c '\"compensate_on\":\"failure\"'",
+                          realserver_binary(), server.data);
+    start();
+    assert_true(code == 0 || code == 1);
+    return (int)strtol(count, NULL, 10);
+}
+
+static void what_is_undone_stays_when_it_runs_again(void **state) {
+    (void)state;
+    struct wire_flow flow = flow_of(TEXT, NULL);
+    flow.compensate_on = COMPENSATE_FAILURE; /* the file does not say so */
+    char *id = submit(&flow);
+    assert_int_equal(again(id, NULL)->code.len, 0);
+    wireclient_close(&c);
+    assert_int_equal(compensated_flows(), 2);
+}
+
 static void a_parameter_that_is_not_there_is_refused(void **state) {
     (void)state;
     struct wire_flow flow = flow_of(TEXT, NULL);
@@ -337,6 +358,7 @@ int main(void) {
         cmocka_unit_test(a_file_that_is_too_large_runs_and_is_not_kept),
         cmocka_unit_test(parameters_that_are_no_object_are_refused),
         cmocka_unit_test(a_flow_runs_again_with_other_parameters),
+        cmocka_unit_test(what_is_undone_stays_when_it_runs_again),
         cmocka_unit_test(a_parameter_that_is_not_there_is_refused),
         cmocka_unit_test(a_file_stays_as_long_as_its_flow),
         cmocka_unit_test(a_kill_in_the_middle_loses_no_file),

@@ -134,6 +134,8 @@ static const struct {
     {WIRE_SCHEDULE_LS, "{\"name\": \"@name\"}"},
     {WIRE_SERVICE_SET, "{\"name\": \"@name\", \"desired\": \"stopped\"}"},
     {WIRE_SERVICE_LS, "{}"},
+    {WIRE_SERVICE_GET, "{\"name\": \"@name\"}"},
+    {WIRE_SERVICE_ROLLBACK, "{\"name\": \"@name\"}"},
     {WIRE_POOL, "{\"name\": \"some\"}"},
     {WIRE_TOPIC, "{\"name\": \"some\", \"pools\": [\"some\"]}"},
     {WIRE_TENANT, "{\"name\": \"@tenant\", \"weight\": 1}"},

@@ -257,6 +257,49 @@ static void a_version_that_fails_gives_way_to_the_one_before(void **state) {
     must("undeploy", "site");
 }
 
+static void back_to(const char *args, const char *word, uint32_t version) {
+    must("rollback", args);
+    until("site", "healthy", "true");
+    assert_string_equal(ask("site").word, word);
+    assert_int_equal(number_of("site", "version"), version);
+}
+
+static void an_earlier_version_is_deployed_again(void **state) {
+    (void)state;
+    use_dir("site");
+    deploy_ok("site", "one", QUICK);
+    refused("rollback site", 6, "service site has no earlier version that was healthy");
+    deploy_ok("site", "two", QUICK);
+    assert_int_equal(deploy("site", "bad", "      health: {command: 'exit 1'}\n", "--healthy-within 1s"), 1);
+    back_to("site", "one", 4); /* the third failed, and is not what a rollback without a number means */
+    back_to("site 2", "two", 5);
+    must("services", "site");
+    assert_has(h.said, "VERSION  STATE    DEPLOYED");
+    assert_has(h.said, "\n5        current  ");
+    assert_has(h.said, "\n3        failed   ");
+    refused("rollback site 5", 6, "version 5 of service site is the current one: restart it, or choose another");
+    refused("rollback site 9", 5, "service site has no version 9; it remembers 1 to 5");
+    refused("rollback site two", 2, "expected the number of a version, found `two`; `reeve services site` lists them");
+    refused("rollback nosuch", 5, "there is no service nosuch");
+    realserver_kill(&server);
+    realserver_start(&server);
+    back_to("sit 1", "one", 6); /* a beginning of the name will do, as with all verbs */
+    assert_int_equal(realshell_run(&h, HERE, "rollback site 3"), 1); /* it is as bad as it was */
+    assert_has(h.said, "reeve rollback: site did not become healthy in time");
+    assert_has(h.said, "reeve rollback: rolled back to version 6");
+    until("site", "healthy", "true");
+    must("rollback", "site 2 -d"); /* the flow that deploys, which says to which version it goes back */
+    char args[64];
+    snprintf(args, sizeof args, "%.*s --json", (int)strcspn(h.said, "\n"), h.said);
+    must("show", args);
+    assert_has(h.said, "\"labels\":{\"rollback\":\"2\"}");
+    until("site", "version", "8");
+    until("site", "healthy", "true");
+    assert_string_equal(ask("site").word, "two");
+    assert_false(realservice_was_twice(dir));
+    must("undeploy", "site");
+}
+
 static void a_first_version_that_ends_is_told_with_its_reason(void **state) {
     (void)state;
     char path[192];
@@ -267,6 +310,7 @@ static void a_first_version_that_ends_is_told_with_its_reason(void **state) {
     char args[256];
     snprintf(args, sizeof args, "deploy %s --healthy-within 1s", path);
     refused(args, 1, "crash did not become healthy in time: it ended with exit code 7");
+    assert_has(h.said, "reeve deploy: there is no earlier version: service crash does not run");
     refused("services crash", 5, "there is no service crash");
     snprintf(args, sizeof args, "deploy %s --healthy-within 1s --json", path);
     refused(args, 1, "\"state\":\"failed\",\"cause\":\"unhealthy\",\"text\":\"it ended with exit code 7\"");
@@ -469,6 +513,7 @@ static void stop_start_and_restart(void **state) {
     pid = ask("told").pid;
     assert_int_equal(number_of("told", "restarts"), 1);
     must("stop", "told");
+    assert_string_equal(h.said, "told stopped\n");
     assert_false(is_alive(pid)); /* it was waited for */
     assert_string_equal(value_of("told", "state"), "stopped");
     must("stop", "told"); /* it is so already */
@@ -482,6 +527,7 @@ static void stop_start_and_restart(void **state) {
     must("services", "--json");
     assert_has(h.said, "\"name\":\"told\",\"state\":\"running\"");
     must("undeploy", "told");
+    assert_string_equal(h.said, "told removed\n");
     assert_false(realservice_was_twice(dir));
 }
 
@@ -673,6 +719,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_becomes_unhealthy_is_started_again),
         cmocka_unit_test(a_service_without_a_port_is_healthy_when_it_stays),
         cmocka_unit_test(a_version_that_fails_gives_way_to_the_one_before),
+        cmocka_unit_test(an_earlier_version_is_deployed_again),
         cmocka_unit_test(a_first_version_that_ends_is_told_with_its_reason),
         cmocka_unit_test(what_a_failed_deployment_wrote_can_still_be_read),
         cmocka_unit_test(the_job_that_deploys_tells_why_its_service_is_not_healthy),

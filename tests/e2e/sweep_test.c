@@ -194,6 +194,54 @@ static pid_t worker_start(void) {
 }
 
 /* The source has left memory; whoever hits its entry later is given a result that is a blob. */
+/* The service that this flow deploys is. */
+static void until_healthy(const struct wire_submitted *done) {
+    struct wire_name name = {((const struct wire_submitted_flow *)done->flows.at)->flow};
+    struct wire_wait wait = {.targets = {&name, 1}, .timeout_ms = 30000};
+    const struct wire_waited *waited = wireclient_ask(&c, WIRE_WAIT, &wait, WIRE_WAITED);
+    assert_int_equal(waited->over.count, 1);
+}
+
+/* A service without a port, which is healthy after a second; `script` may be NULL. */
+static void deploy(const struct name *script) {
+    struct buf body;
+    struct wire_file file = {.path = SLICE("f"), .hash = slice_of(script != NULL ? script->hash : NULL, 32)};
+    struct wire_run run = {.shell = SLICE("exec sleep 1000"), .files = {&file, script != NULL ? 1 : 0}};
+    struct wire_options options = {.kind = JOB_SERVICE};
+    buf_init(&body, 65536);
+    tlv_encode(&wire_run_desc, &run, &body);
+    struct wire_job job = {.name = SLICE("x"), .body = buf_slice(&body), .service = SLICE("svc")};
+    struct wire_flow flow = {.part = {.options = {&options, 1}, .jobs = {&job, 1}}};
+    struct wire_submit m = {{&flow, 1}};
+    const struct wire_submitted *done = wireclient_ask(&c, WIRE_SUBMIT, &m, WIRE_SUBMITTED);
+    buf_fini(&body);
+    until_healthy(done);
+}
+
+static void what_a_version_names_stays_as_long_as_its_service_remembers_it(void **state) {
+    (void)state;
+    struct name script = put(60, 50000);
+    pid_t worker = worker_start();
+    deploy(&script);
+    struct name flow_is_gone = put(61, 50000);
+    char id[32];
+    struct slice flow = submit(&flow_is_gone, "nobody-there", "true", (struct slice){0});
+    snprintf(id, sizeof id, "%.*s", SLICE_FMT(flow));
+    deploy(NULL); /* the first version is retired */
+    cancel(slice_str(id));
+    until_gone(&flow_is_gone); /* as the flow that deployed it */
+    let_a_sweep_pass(62);
+    assert_true(is_there(&script));
+    struct wire_service_rollback back = {.name = SLICE("svc")};
+    const struct wire_submitted *done = wireclient_ask(&c, WIRE_SERVICE_ROLLBACK, &back, WIRE_SUBMITTED);
+    until_healthy(done);
+    struct wire_service_set set = {.name = SLICE("svc"), .desired = WIRE_DESIRED_REMOVED};
+    (void)wireclient_ask(&c, WIRE_SERVICE_SET, &set, WIRE_ACCEPTED);
+    until_gone(&script);
+    (void)kill(worker, SIGTERM);
+    (void)waitpid(worker, NULL, 0);
+}
+
 static void a_result_that_is_kept_keeps_its_blob(void **state) {
     (void)state;
     static const uint8_t key[32] = {9};
@@ -258,6 +306,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_nobody_names_goes_and_its_space_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_job_names_stays_as_long_as_the_job, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_schedule_names_stays_as_long_as_the_schedule, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_version_names_stays_as_long_as_its_service_remembers_it, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_result_that_is_kept_keeps_its_blob, setup, teardown),
         cmocka_unit_test_setup_teardown(a_kill_in_the_middle_loses_nothing, setup, teardown),
     };

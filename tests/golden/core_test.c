@@ -3,11 +3,10 @@
  * tests/golden/core-v1/ holds `journal`, the batches of a scripted run that has every kind of record in it that there
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
- * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; identity.
- * The
- * digests they must lead to stand below, and were never computed again since. A container of batches is, little-endian
- * and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4 each), time, seed (8 each), length (4),
- * records. To make the folder of new rules:
+ * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; versions
+ * that a service remembers; identity. The digests they must lead to stand below, and were never computed again since. A
+ * container of batches is, little-endian and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4
+ * each), time, seed (8 each), length (4), records. To make the folder of new rules:
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -59,6 +58,12 @@ static const struct golden versions[] = {
      {{REC_POLICY, REC_REVOKED}, {REC_SERVICE, REC_HEALTH}},
      {0x935d3cb0d5d96212, 0x4362a70dc70c75a8},
      {0x02c040637084bb05, 0x4df130162aa8d8a4}},
+    {"tests/golden/core-v6-version",
+     24,
+     11,
+     {{REC_SERVICE, REC_HEALTH}},
+     {0x90158fdea2d89363, 0xcffacaef90f6b3b3},
+     {0x29c4c64b801442e7, 0xc4b7d11b2700f468}},
     {"tests/golden/core-v1-schedule",
      31,
      17,
@@ -747,6 +752,7 @@ static const struct script scripts[] = {
     {"store", store_first_half, store_second_half},
     {"expand", script_expand_begin, script_expand_end},
     {"service", service_first_half, service_second_half},
+    {"version", service_first_half, service_second_half},
     {"schedule", schedule_first_half, schedule_second_half},
     {"clock", clock_first_half, clock_second_half},
     {"slot", slot_first_half, slot_second_half},

@@ -98,7 +98,12 @@ void http_judge(const struct http_in *ours, struct slice message) {
     struct theirs theirs;
     llhttp_t core;
     ENSURE(ours->state == HTTP_IN_WHOLE);
-    ENSURE(read_theirs(message, &core, &theirs));
+    bool is_taken = read_theirs(message, &core, &theirs);
+    if (!is_taken && ours->has_rare_ext) { /* RFC 9112 has them, llhttp does not */
+        theirs_fini(&theirs);
+        return;
+    }
+    ENSURE(is_taken);
     const char *method = llhttp_method_name((llhttp_method_t)core.method);
     ENSURE(r->verb == HTTP_VERB_COUNT ? strcmp(method, "TRACE") == 0 : strcmp(method, http_verb_word(r->verb)) == 0);
     ENSURE(slice_eq(r->target, theirs.target));

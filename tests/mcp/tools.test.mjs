@@ -167,6 +167,22 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "list", { states: "running" }), { code: "invalid", message: /list of texts/ });
     await assert.rejects(call(c, "show", { target: "f1zzz" }), { code: "not_found" });
     await assert.rejects(call(c, "schedule_run", { schedule: "nothing" }), { code: "not_found" });
+    const deployed = async (run) => {
+      const { flow } = await call(c, "submit", { flow: { jobs: { deploy: { service: { run, name: `${how}-svc` } } } } });
+      assert.equal((await call(c, "wait", { target: flow, timeout_s: 60 })).state, "succeeded");
+    };
+    await deployed("exec sleep 1000");
+    await assert.rejects(call(c, "rollback", { service: `${how}-svc` }), { code: "wrong_state", message: /no earlier version/ });
+    await deployed("exec sleep 2000");
+    const back = await call(c, "rollback", { service: `${how}-svc` });
+    assert.equal((await call(c, "wait", { target: back.flow, timeout_s: 60 })).state, "succeeded");
+    const [service] = (await call(c, "services", { name: `${how}-svc` })).services;
+    assert.equal(service.version, 3);
+    assert.deepEqual(service.versions.map((one) => [one.version, one.state]), [[3, "current"], [2, "retired"], [1, "retired"]]);
+    assert.ok((await call(c, "services")).services.some((one) => one.service === `${how}-svc` && one.healthy));
+    await assert.rejects(call(c, "rollback", { service: "nothing" }), { code: "not_found" });
+    await assert.rejects(call(c, "services", { name: "nothing" }), { code: "not_found" });
+    await assert.rejects(call(c, "rollback", { service: `${how}-svc`, version: 9 }), { code: "not_found", message: /remembers 1 to 3/ });
     const { workers } = await call(c, "workers");
     assert.equal(workers.length, 1);
     assert.equal(workers[0].attached, true);

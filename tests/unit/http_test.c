@@ -186,7 +186,14 @@ static void chunks_are_by_the_book(void **state) {
     refused(CHUNKED "5;a=\r\nhello\r\n0\r\n\r\n", 400, "extension");
     refused(CHUNKED "5;a=b\nhello\r\n0\r\n\r\n", 400, "extension");
     refused(CHUNKED "5;a=\"b\nc\"\r\nhello\r\n0\r\n\r\n", 400, "extension");
-    refused(CHUNKED "5;a=\"b\\\"c\"\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    taken(CHUNKED "5;a=\"b\\\"\\\\c\"\r\nhello\r\n0\r\n\r\n");
+    taken(CHUNKED "5 ; a\t= b ;c = \"d\te\xc3\xa9\" ; f\r\nhello\r\n0\r\n\r\n");
+    refused(CHUNKED "5;a \r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a b\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=b =c\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=\"b\" c\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5 a\r\nhello\r\n0\r\n\r\n", 400, "extension");
+    refused(CHUNKED "5;a=\"b\\\nc\"\r\nhello\r\n0\r\n\r\n", 400, "extension");
     refused(CHUNKED "0\r\nContent-Length: 5\r\n\r\n", 400, "trailer");
     refused(CHUNKED "0\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "trailer");
     refused(CHUNKED "0\r\nHost: b\r\n\r\n", 400, "trailer");

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "rules.h"
+#include "service_version.h"
 #include "state.h"
 
 #define BASE_MS 3000 /* service_restart_ms */
@@ -780,6 +782,118 @@ static void services_have_limits(void **state) {
     assert_true(deploy_with(r, "web", "v2", &o) != 0); /* one that is there needs no room */
 }
 
+/* ---- versions that are remembered ---- */
+
+static const struct service_version *version(const struct fixture *r, uint32_t number) {
+    struct service_view v = web(r);
+    for (uint32_t i = 0; i < v.version_count; i++)
+        if (v.versions[i].number == number) return &v.versions[i];
+    fail_msg("version %u is not remembered", number);
+    return NULL;
+}
+
+/* What would deploy it once more. */
+static void spec_of(const struct service_version *v, struct arena *arena, struct rec_submitted *ret) {
+    struct why why;
+    assert_non_null(v->spec);
+    assert_ok(tlv_decode(record_desc(REC_SUBMITTED), bytes_slice(v->spec), TLV_STRICT, arena, ret, &why));
+}
+
+/* The version that runs stops for the one that is deployed, and that one becomes healthy. */
+static uint64_t deploy_healthy(struct fixture *r, const char *body) {
+    struct job_view old = runner(r);
+    uint64_t flow = deploy(r, body);
+    assert_true(flow != 0);
+    assert_ok(fixture_done(r, "w", 1, old.ref, old.attempt, OUTCOME_STOPPED));
+    become_healthy(r);
+    return flow;
+}
+
+static void a_service_remembers_what_became_of_its_versions(void **state) {
+    struct fixture *r = *state;
+    uint64_t first;
+    setup_healthy(r, &first);
+    assert_int_equal(version(r, 1)->state, VERSION_CURRENT);
+    assert_int_equal(version(r, 1)->deployer.flow.v, first);
+    assert_true(version(r, 1)->healthy_ms >= version(r, 1)->begun_ms);
+    end(r, OUTCOME_EXIT); /* and it is started again */
+    pass_time(r, 10000);
+    become_healthy(r);
+    uint64_t second = deploy_healthy(r, "v2");
+    assert_int_equal(version(r, 1)->state, VERSION_RETIRED);
+    assert_int_equal(version(r, 1)->restarts, 1);
+    assert_true(version(r, 1)->ended_ms >= version(r, 1)->healthy_ms + 10000);
+    assert_int_equal(version(r, 2)->state, VERSION_CURRENT);
+    assert_int_equal(version(r, 2)->deployer.flow.v, second);
+    struct job_view two = runner(r);
+    assert_true(deploy(r, "v3") != 0);
+    assert_int_equal(version(r, 3)->state, VERSION_DEPLOYING);
+    assert_ok(fixture_done(r, "w", 1, two.ref, two.attempt, OUTCOME_STOPPED));
+    pass_time(r, HEALTHY_MS);
+    assert_int_equal(version(r, 3)->state, VERSION_FAILED);
+    assert_true(version(r, 3)->healthy_ms == 0 && version(r, 3)->ended_ms != 0);
+    assert_int_equal(version(r, 2)->state, VERSION_CURRENT); /* it is back */
+    assert_int_equal(version(r, 2)->ended_ms, 0);
+}
+
+static void the_oldest_versions_are_forgotten(void **state) {
+    struct fixture *r = *state;
+    char body[16];
+    setup_healthy(r, NULL);
+    for (uint32_t i = 2; i <= SERVICE_VERSIONS + 3; i++) {
+        snprintf(body, sizeof body, "v%u", i);
+        (void)deploy_healthy(r, body);
+    }
+    fixture_crash(r);
+    struct service_view v = web(r);
+    assert_int_equal(v.version_count, SERVICE_VERSIONS);
+    for (uint32_t i = 0; i < v.version_count; i++) assert_int_equal(v.versions[i].number, 4 + i);
+}
+
+static void a_version_keeps_what_deploys_it_once_more(void **state) {
+    struct fixture *r = *state;
+    struct rec_submitted spec;
+    setup_healthy(r, NULL);
+    fixture_crash(r);
+    spec_of(version(r, 1), &r->kept, &spec);
+    const struct rec_job *job = spec.jobs.at;
+    const struct options *options = spec.profiles.at;
+    assert_int_equal(spec.jobs.count, 1); /* without what stood behind it */
+    assert_true(slice_eq(job->service, SLICE("web")) && slice_eq(job->body, SLICE("v1")));
+    assert_int_equal(options->kind, JOB_SERVICE);
+    assert_int_equal(options->restart_base_ms, BASE_MS); /* settings of today do not change it */
+}
+
+/* When a job of a flow started is over; what runs is the same. */
+static void a_version_keeps_nothing_of_its_place_in_a_flow(void **state) {
+    struct fixture *r = *state;
+    struct options o = service_options();
+    struct rec_submitted spec;
+    o.delay_ms = 1000;
+    o.trigger = TRIGGER_ALL_DONE;
+    o.priority = 7;
+    assert_ok(fixture_attach(r, "w", 1, 4));
+    assert_true(deploy_with(r, "web", "v1", &o) != 0);
+    pass_time(r, 1000);
+    become_healthy(r);
+    spec_of(version(r, 1), &r->kept, &spec);
+    const struct options *kept = spec.profiles.at;
+    assert_int_equal(kept->delay_ms, 0);
+    assert_int_equal(kept->trigger, TRIGGER_ALL_SUCCEEDED);
+    assert_int_equal(kept->priority, 7);
+}
+
+static void a_removed_version_is_retired(void **state) {
+    struct fixture *r = *state;
+    setup_healthy(r, NULL);
+    struct job_view job = runner(r);
+    assert_ok(ask(r, SERVICE_REMOVED));
+    assert_int_equal(version(r, 1)->state, VERSION_RETIRED); /* its worker still has it */
+    assert_ok(fixture_done(r, "w", 1, job.ref, job.attempt, OUTCOME_STOPPED));
+    struct service_view gone;
+    assert_false(find_web(r, &gone));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(a_deployment_succeeds_when_its_service_is_healthy),
@@ -818,6 +932,11 @@ int main(void) {
         FIXTURE_TEST(what_was_rendered_is_what_runs),
         FIXTURE_TEST(restarts_are_counted_up_to_a_thousand),
         FIXTURE_TEST(services_have_limits),
+        FIXTURE_TEST(a_service_remembers_what_became_of_its_versions),
+        FIXTURE_TEST(the_oldest_versions_are_forgotten),
+        FIXTURE_TEST(a_version_keeps_what_deploys_it_once_more),
+        FIXTURE_TEST(a_version_keeps_nothing_of_its_place_in_a_flow),
+        FIXTURE_TEST(a_removed_version_is_retired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

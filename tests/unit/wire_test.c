@@ -123,7 +123,8 @@ static void numbers_mean_what_they_mean_in_the_core(void **state) {
         uint32_t common = wire->max < core->max ? wire->max : core->max; /* either may have learnt more */
         assert_true(common > 1);
         for (uint32_t n = 0; n < common; n++) {
-            const char *first = wire->form == TLV_FORM_RENAMED ? wire->names[wire->max + n] : NULL; /* people say another */
+            /* people say another */
+            const char *first = wire->form == TLV_FORM_RENAMED ? wire->names[wire->max + n] : NULL;
             assert_string_equal(first != NULL ? first : wire->names[n], core->names[n]);
         }
     }

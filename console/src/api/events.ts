@@ -14,6 +14,7 @@ export interface ChangeEvent {
   attempt?: number;
   worker?: string;
   due_ms?: number;
+  schedule?: string; // of a flow that it made
 }
 export interface MetricsEvent {
   type: "metrics";

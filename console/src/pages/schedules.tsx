@@ -4,10 +4,9 @@ import { useState } from "preact/hooks";
 import type { PageProps } from "../app";
 import { del, pathOf, post, type ScheduleView, type Schemas } from "../api/client";
 import { useGet } from "../api/hooks";
-import { useFlowName } from "../api/names";
 import { textOf, usePages } from "../api/pages";
 import { may } from "../api/session";
-import { setQuery } from "../router";
+import { flowPath, navigate, setQuery } from "../router";
 import { ask } from "../ui/confirm";
 import { Ago, dateText, FlowLink, Page, StateBadge } from "../ui/parts";
 import { Countdown, useQueryField } from "../ui/show";
@@ -17,6 +16,7 @@ import { RUNS_SHOWN } from "./flows/group";
 import { Runs } from "./flows/runs";
 import { AddSchedule } from "./schedules/add";
 import { Backfill } from "./schedules/backfill";
+import { Calendar } from "./schedules/calendar";
 import "./schedules/schedules.css";
 
 const AHEAD = 5;
@@ -34,18 +34,22 @@ const columnsOf = (open: string | null): Column<ScheduleView>[] => [
     ),
   },
   { head: "Next", class: "nowrap", cell: (schedule) => <Next schedule={schedule} /> },
-  { head: "Last run", class: "nowrap", cell: (schedule) => (schedule.flow ? <LastRun flow={schedule.flow} /> : <span class="faint">never</span>) },
+  { head: "Last runs", class: "nowrap", cell: (schedule) => (schedule.flow ? <LastRuns name={schedule.name ?? ""} /> : <span class="faint">never</span>) },
   { head: "Fired", number: true, cell: (schedule) => schedule.fired ?? 0 },
   { head: "Not run", number: true, cell: (schedule) => <NotRun schedule={schedule} /> },
 ];
 
-function LastRun({ flow }: { flow: string }) {
-  const got = useGet<Schemas["got"]>(`/flows/${pathOf(flow)}`, {}, (event) => event.type === "flow" && event.target === flow);
-  const view = got.data?.flow;
+/** What the schedule made last, and the runs before it as a strip. */
+function LastRuns({ name }: { name: string }) {
+  const got = useGet<Schemas["listed"]>("/flows", { schedule: name, most: RUNS_SHOWN }, (event) => event.type === "flow" && event.schedule === name);
+  const runs = got.data?.flows ?? [];
+  const last = runs[0];
+  if (last === undefined) return <span class="faint">{got.loading ? "" : "none kept"}</span>;
   return (
     <>
-      <FlowLink flow={flow} /> {view ? <StateBadge state={view.state} /> : null}
-      {view ? <div class="faint"><Ago ms={view.created_ms} /></div> : null}
+      <FlowLink flow={last.flow ?? ""} /> <StateBadge state={last.state} />
+      <div class="faint">began <Ago ms={last.created_ms} /></div>
+      <Runs runs={runs} />
     </>
   );
 }
@@ -80,19 +84,10 @@ function NotRun({ schedule }: { schedule: ScheduleView }) {
   return <span title={`${missed} missed while the server was down or the schedule paused, ${skipped} skipped because the run before was not over`}>{missed + skipped}</span>;
 }
 
-/** The flows of the name that the schedule gives to its own. */
-function LastRuns({ flow }: { flow: string }) {
-  const name = useFlowName(flow);
-  const got = useGet<Schemas["listed"]>(name === "" ? null : "/flows", { name, most: RUNS_SHOWN }, (event) => event.type === "flow");
-  const runs = (got.data?.flows ?? []).filter((run) => run.name === name);
-  if (runs.length === 0) return null;
-  return <p class="row"><span class="hint">Last runs of {name}</span> <Runs runs={runs} /></p>;
-}
-
 function Ahead({ schedule }: { schedule: ScheduleView }) {
   return (
     <>
-      {schedule.flow ? <LastRuns flow={schedule.flow} /> : null}
+      <Calendar schedule={schedule} />
       <p class="hint">Next, in your time zone ({Intl.DateTimeFormat().resolvedOptions().timeZone}). While the run before is not over: {schedule.overlap ?? "skip"}. Missed slots: {schedule.catch_up ?? "all"}.</p>
       <ol class="ahead">{(schedule.ahead ?? []).map(({ ms = 0 }) => <li key={ms}>{dateText(ms)}</li>)}</ol>
       {(schedule.ahead ?? []).length === 0 ? <p class="faint">No slot follows.</p> : null}
@@ -112,9 +107,14 @@ function ScheduleActions({ schedule, reload, onBackfill }: { schedule: ScheduleV
     await act(() => del(`/schedules/${pathOf(name)}`), `${name} is removed`);
     reload();
   };
+  const run = async () => {
+    const made = await act(() => post<Schemas["submitted_flow"]>(`/schedules/${pathOf(name)}/run`, {}), `${name} runs`);
+    if (made?.flow) navigate(flowPath(made.flow));
+  };
   if (!may("operator", "submitter")) return null;
   return (
     <>
+      <button type="button" onClick={() => void run()}>Run now</button>
       {schedule.paused
         ? <button type="button" onClick={() => void change("resume", `${name} fires again`)}>Resume</button>
         : <button type="button" onClick={() => void change("pause", `${name} is paused`)}>Pause</button>}

@@ -1,14 +1,15 @@
-// The services: what they are told to be, what they are, where they listen.
+// The services: what they are told to be, what they are, where they listen, which versions they had.
 import type { PageProps } from "../app";
 import { pathOf, put, type Schemas, type ServiceView } from "../api/client";
 import { textOf, usePages } from "../api/pages";
 import { may } from "../api/session";
-import { Link, jobPath } from "../router";
+import { Link, jobPath, setQuery } from "../router";
 import { ask } from "../ui/confirm";
 import { Ago, JobLink, Page } from "../ui/parts";
 import { Countdown, useQueryField } from "../ui/show";
 import { PagedTable, type Column } from "../ui/table";
 import { act } from "../ui/toast";
+import { Versions } from "./services/versions";
 
 export function serviceState(service: ServiceView): { sign: string; text: string; state: string } {
   if (service.state !== "running") return { sign: "⊘", text: service.state ?? "unknown", state: "cancelled" };
@@ -17,8 +18,16 @@ export function serviceState(service: ServiceView): { sign: string; text: string
   return service.due_ms ? { sign: "·", text: "waiting", state: "waiting" } : { sign: "✗", text: "unhealthy", state: "failed" };
 }
 
-const columns: Column<ServiceView>[] = [
-  { head: "Service", class: "nowrap", cell: (service) => <strong>{service.name}</strong> },
+const columnsOf = (open: string | null): Column<ServiceView>[] => [
+  {
+    head: "Service",
+    class: "nowrap",
+    cell: (service) => (
+      <button type="button" class="quiet link" aria-expanded={open === service.name} onClick={() => setQuery({ open: open === service.name ? null : service.name ?? null })}>
+        <span aria-hidden="true">{open === service.name ? "▾" : "▸"}</span> <strong>{service.name}</strong>
+      </button>
+    ),
+  },
   {
     head: "State",
     cell: (service) => {
@@ -80,6 +89,7 @@ function ServiceActions({ service, reload }: { service: ServiceView; reload: () 
 
 export default function ServicesPage({ place }: PageProps) {
   const name = place.query.get("name") ?? "";
+  const open = place.query.get("open");
   const field = useQueryField("name", name);
   const pages = usePages<Schemas["service_list"], ServiceView>({
     path: "/services",
@@ -93,8 +103,9 @@ export default function ServicesPage({ place }: PageProps) {
     <Page title="Services" actions={may("operator", "submitter") ? <Link href="/new?template=service" class="button">Deploy…</Link> : null}>
       <div class="filters"><label class="wide">Name<input type="search" {...field} /></label></div>
       <PagedTable
-        label="Services" columns={columns} pages={{ ...pages, rows }} keyOf={(service) => service.name ?? ""}
+        label="Services" columns={columnsOf(open)} pages={{ ...pages, rows }} keyOf={(service) => service.name ?? ""}
         actions={(service) => <ServiceActions service={service} reload={pages.reload} />}
+        below={(service) => (open === service.name ? <Versions name={service.name ?? ""} reload={pages.reload} /> : null)}
         empty={name === "" ? <>No service is deployed. <code>reeve deploy FLOW.yaml</code> deploys those of a flow file.</> : "No service has this name."}
       />
     </Page>

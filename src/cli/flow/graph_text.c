@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "api_print.h"
 #include "job_text.h"
 #include "lineout.h"
 
@@ -132,7 +131,6 @@ static enum err load_items(struct graph_text *g, uint32_t whole) {
             j->parents[0] = whole;
             j->parent_count = 1;
             j->is_known = j->is_item = true;
-            if (g->prints_json) api_print_line(c, &wire_job_view_desc, &jobs[i]);
         }
         m.cursor = arena_slice(&g->arena, page->cursor);
         client_forget(&c->client);
@@ -150,7 +148,6 @@ static enum err load_all_items(struct graph_text *g) {
 static void note_parents(struct graph_text *g, const struct wire_job_view *v) {
     const struct wire_name *names = v->parents.at;
     uint32_t i = find(g, lineout_short_name(v->job));
-    if (g->prints_json) api_print_line(g->c, &wire_job_view_desc, v);
     if (i == 0) return;
     struct graph_text_job *j = job_at(g, i - 1);
     j->parents = ARENA_ARRAY(&g->arena, uint32_t, v->parents.count + 1);

@@ -35,7 +35,6 @@ struct graph_text {
     struct arena arena;
     uint32_t root_first; /* those under none */
     uint32_t layer_count;
-    bool prints_json; /* each job as it is loaded */
     bool unfolds;     /* items are jobs of the picture, each under its foreach job */
     struct slice only; /* this job and its items alone; empty = all */
 };

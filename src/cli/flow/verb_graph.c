@@ -224,15 +224,40 @@ static enum err watch(struct cli *c) {
 
 /* ---- once ---- */
 
+/* For programs: the jobs with their parents, as the route of HTTP has them. */
+static enum err print_jobs(struct cli *c) {
+    struct slice target = slice_str(c->args[0]);
+    size_t len = strcspn(c->args[0], "/");
+    struct wire_list m = {.what = WIRE_LIST_JOBS,
+                          .flow = slice_of(target.ptr, len),
+                          .graph = true,
+                          .items = cli_flag(c, "items") != NULL,
+                          .most = 1000};
+    struct api_print answer;
+    enum err e = ERR_OK;
+    if (len < target.len) m.items_of = slice_of(target.ptr + len + 1, target.len - len - 1);
+    api_print_begin(&answer, c, "/flows/{flow}/graph");
+    do {
+        struct client_frame f;
+        e = client_ask(&c->client, WIRE_LIST, &m, &f, c->why);
+        if (e != ERR_OK) break;
+        const struct wire_listed *page = f.message;
+        api_print_page(&answer, f.op, page);
+        m.cursor = page->cursor;
+    } while (m.cursor.len > 0);
+    api_print_end(&answer);
+    return e;
+}
+
 enum err verb_graph(struct cli *c) {
     struct graph_text g;
     struct graph_pen paper = {print_text, print_end, c};
     if (cli_flag(c, "watch") != NULL) return watch(c);
+    if (c->json) return print_jobs(c);
     graph_init(&g, c);
-    g.prints_json = c->json;
     g.unfolds = cli_flag(c, "items") != NULL;
     enum err e = graph_load(&g, slice_str(c->args[0]));
-    if (e == ERR_OK && !c->json) graph_draw_tree(&g, &paper);
+    if (e == ERR_OK) graph_draw_tree(&g, &paper);
     graph_fini(&g);
     return e;
 }

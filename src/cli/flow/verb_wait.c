@@ -217,6 +217,8 @@ enum err wait_for(struct cli *c, struct tlv_list targets, bool any, int64_t time
         e = watch(&w);
     }
     if (e == ERR_OK && w.timed_out) c->exit_code = EXIT_TIMED_OUT;
+    if (e == ERR_OK && w.timed_out && w.tells)
+        fprintf(stderr, "reeve %s: --timeout expired before everything had finished\n", c->verb->words);
     *ret_bad = w.any_bad;
     for (uint32_t i = 0; e == ERR_OK && w.tells && i < w.bad_count; i++) e = reason_failures(c, w.bad_ones[i]);
     return e;

@@ -266,6 +266,13 @@ static enum err read_format(struct cli *c) {
     return ERR_OK;
 }
 
+/* Of words that could not be read: in which form their refusal is told. */
+static bool asks_for_json(const struct cli *c, int argc, char **argv) {
+    bool found = cli_flag(c, "json") != NULL || (c->host != NULL && c->host->json);
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) found |= strcmp(argv[i], "--json") == 0;
+    return found;
+}
+
 static void look_at_terminal(struct cli *c) {
     const char *when = cli_flag(c, "color"), *none = getenv("NO_COLOR");
     if (when == NULL && c->host != NULL) when = cli_flag(c->host, "color");
@@ -290,7 +297,10 @@ static enum err verb_run(struct cli *c, int argc, char **argv) {
         cli_help(c->verb, c->world->build);
         return ERR_OK;
     }
-    if (e == ERR_OK) e = read_format(c);
+    if (e == ERR_OK)
+        e = read_format(c);
+    else
+        c->json = asks_for_json(c, argc, argv);
     if (e != ERR_OK) return e;
     look_at_terminal(c);
     e = check_file(c);

@@ -144,10 +144,10 @@ static enum err flow_read(struct cli *c, struct wire_flow *ret) {
 /* ---- watching ---- */
 
 struct deploy_progress {
-    struct slice name;
-    uint32_t version;      /* that this flow deploys; 0 = it has not come to that */
-    char said[TEXT_BYTES]; /* the last line about it */
-    char why[TEXT_BYTES];  /* why it was not healthy when we looked last */
+    struct slice name, job; /* of the service, and of the job that deploys it */
+    uint32_t version;       /* that this flow deploys; 0 = it has not come to that */
+    char said[TEXT_BYTES];  /* the last line about it */
+    char why[TEXT_BYTES];   /* why it was not healthy when we looked last */
 };
 
 struct deploying {
@@ -208,12 +208,9 @@ static enum err watch(struct deploying *d, bool *ret_good) {
 
 /* ---- the end ---- */
 
-static const struct deploy_progress *deployed_by(const struct deploying *d, const struct wire_flow *flow,
-                                                 struct slice job) {
-    const struct wire_job *jobs = flow->part.jobs.at;
-    for (uint32_t i = 0; i < flow->part.jobs.count; i++)
-        for (uint32_t k = 0; slice_eq(jobs[i].name, job) && k < d->count; k++)
-            if (slice_eq(d->list[k].name, jobs[i].service)) return &d->list[k];
+static const struct deploy_progress *deployed_by(const struct deploying *d, struct slice job) {
+    for (uint32_t i = 0; i < d->count; i++)
+        if (d->list[i].job.len == 0 || slice_eq(d->list[i].job, job)) return &d->list[i];
     return NULL;
 }
 
@@ -228,16 +225,30 @@ static void json_failed(const struct deploy_progress *s, const struct wire_job_v
     out_object_end(&o);
 }
 
-static void say_failed(struct cli *c, const struct deploying *d, const struct wire_flow *flow,
-                       const struct wire_job_view *v) {
+/* What runs in place of the version that failed. */
+static void say_instead(struct cli *c, struct slice name) {
+    struct wire_service_view now;
+    struct why ignored, *why = c->why;
+    c->why = &ignored;
+    enum err e = service_look(c, name, &now);
+    c->why = why;
+    bool is_there = e == ERR_OK && slice_eq(now.name, name) && now.version != 0;
+    if (is_there)
+        fprintf(stderr, "reeve %s: rolled back to version %u\n", c->verb->words, now.version);
+    else if (e == ERR_OK || e == ERR_NOT_FOUND)
+        out_say(stderr, "reeve %s: there is no earlier version: service %.*s does not run", c->verb->words,
+                SLICE_FMT(name));
+}
+
+static void say_failed(struct cli *c, const struct deploying *d, const struct wire_job_view *v) {
     const uint8_t *slash = memchr(slice_data(v->job), '/', v->job.len);
     size_t before = slash != NULL ? (size_t)(slash - v->job.ptr) + 1 : 0;
-    const struct deploy_progress *s = deployed_by(d, flow, slice_of(v->job.ptr + before, v->job.len - before));
+    const struct deploy_progress *s = deployed_by(d, slice_of(v->job.ptr + before, v->job.len - before));
     if (c->json) {
         json_failed(s, v);
         return;
     }
-    fprintf(stderr, "reeve deploy: ");
+    fprintf(stderr, "reeve %s: ", c->verb->words);
     out_clean(stderr, s != NULL ? s->name : v->job);
     if (s != NULL && slice_eq(v->cause, SLICE("unhealthy"))) {
         fprintf(stderr, " did not become healthy in time%s", s->why[0] != 0 ? ": " : "");
@@ -246,15 +257,10 @@ static void say_failed(struct cli *c, const struct deploying *d, const struct wi
         fprintf(stderr, " %.*s%s%.*s", SLICE_FMT(v->state), v->cause.len > 0 ? ": " : "", SLICE_FMT(v->cause));
     }
     fprintf(stderr, "\n");
-    struct wire_service_view now;
-    struct why ignored, *why = c->why;
-    c->why = &ignored;
-    if (s != NULL && service_look(c, s->name, &now) == ERR_OK && slice_eq(now.name, s->name))
-        fprintf(stderr, "reeve deploy: rolled back to version %u\n", now.version);
-    c->why = why;
+    if (s != NULL) say_instead(c, s->name);
 }
 
-static enum err tell(struct cli *c, const struct deploying *d, const struct wire_flow *flow, bool good) {
+static enum err tell(struct cli *c, const struct deploying *d, bool good) {
     struct client_frame f;
     struct wire_get m = {.target = d->flow, .details = true};
     for (uint32_t i = 0; i < d->count && good; i++) {
@@ -278,8 +284,17 @@ static enum err tell(struct cli *c, const struct deploying *d, const struct wire
     }
     for (uint32_t i = 0; i < count; i++) {
         bool bad = !slice_eq(jobs[i].state, SLICE("succeeded")) && !slice_eq(jobs[i].state, SLICE("skipped"));
-        if (bad && !slice_eq(jobs[i].cause, SLICE("upstream"))) say_failed(c, d, flow, &jobs[i]);
+        if (bad && !slice_eq(jobs[i].cause, SLICE("upstream"))) say_failed(c, d, &jobs[i]);
     }
+    return ERR_OK;
+}
+
+/* With --detach: the id of the flow that deploys. */
+static enum err detach(struct cli *c, const struct flow_sent *sent) {
+    if (c->json)
+        flow_sent_print(c, sent);
+    else
+        printf("%.*s\n", SLICE_FMT(sent->flow.flow));
     return ERR_OK;
 }
 
@@ -290,19 +305,40 @@ enum err verb_deploy(struct cli *c) {
     enum err e = is_flow_file(c->args[0]) ? flow_read(c, &flow) : program_read(c, &flow);
     if (e == ERR_OK) e = flow_send(c, &flow, &sent);
     if (e != ERR_OK) return e;
-    if (cli_flag(c, "detach") != NULL) {
-        if (c->json)
-            flow_sent_print(c, &sent);
-        else
-            printf("%.*s\n", SLICE_FMT(sent.flow.flow));
-        return ERR_OK;
-    }
+    if (cli_flag(c, "detach") != NULL) return detach(c, &sent);
     struct deploying d = {.c = c,
                           .flow = arena_slice(&c->arena, sent.flow.flow),
                           .list = ARENA_ARRAY(&c->arena, struct deploy_progress, flow.part.jobs.count)};
     const struct wire_job *jobs = flow.part.jobs.at;
     for (uint32_t i = 0; i < flow.part.jobs.count; i++)
-        if (jobs[i].service.len > 0) d.list[d.count++].name = jobs[i].service;
+        if (jobs[i].service.len > 0)
+            d.list[d.count++] = (struct deploy_progress){.name = jobs[i].service, .job = jobs[i].name};
     e = watch(&d, &good);
-    return e == ERR_OK ? tell(c, &d, &flow, good) : e;
+    return e == ERR_OK ? tell(c, &d, good) : e;
+}
+
+/* ---- back to an earlier version ---- */
+
+enum err verb_rollback(struct cli *c) {
+    struct wire_service_view v;
+    struct client_frame f;
+    int64_t number = 0;
+    bool good = false;
+    if (c->arg_count == 2 && (!spec_number(slice_str(c->args[1]), &number) || number < 1 || number > UINT32_MAX))
+        return cli_refuse(c, ERR_INVALID,
+                          "expected the number of a version, found `%s`; `reeve services %s` lists them", c->args[1],
+                          c->args[0]);
+    enum err e = service_look(c, slice_str(c->args[0]), &v);
+    if (e != ERR_OK) return e;
+    struct deploy_progress *one = ARENA_NEW(&c->arena, struct deploy_progress);
+    one->name = arena_slice(&c->arena, v.name);
+    struct wire_service_rollback m = {one->name, (uint32_t)number};
+    e = client_ask(&c->client, WIRE_SERVICE_ROLLBACK, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    const struct wire_submitted *got = f.message;
+    struct flow_sent sent = {got->lsn, *(const struct wire_submitted_flow *)got->flows.at};
+    if (cli_flag(c, "detach") != NULL) return detach(c, &sent);
+    struct deploying d = {.c = c, .flow = arena_slice(&c->arena, sent.flow.flow), .list = one, .count = 1};
+    e = watch(&d, &good);
+    return e == ERR_OK ? tell(c, &d, good) : e;
 }

@@ -115,13 +115,55 @@ static void line(const struct cli *c, const char *name, struct slice value) {
     printf("\n");
 }
 
+static enum out_colour version_colour(struct slice state) {
+    if (slice_eq(state, SLICE("current"))) return OUT_GREEN;
+    if (slice_eq(state, SLICE("failed"))) return OUT_RED;
+    return slice_eq(state, SLICE("deploying")) ? OUT_YELLOW : OUT_GREY;
+}
+
+/* How long it was the one that runs. */
+static const char *version_took(const struct cli *c, const struct wire_service_version *one,
+                                char text[OUT_TIME_BYTES]) {
+    int64_t end = one->ended_ms != 0 ? one->ended_ms : c->world->clock->wall(c->world->clock).ms;
+    return one->healthy_ms != 0 ? out_age(end, one->healthy_ms, text) : "-";
+}
+
+static void show_versions(struct cli *c, const struct wire_service_view *v) {
+    static const char *const heads[] = {"VERSION", "STATE", "DEPLOYED", "HEALTHY FOR", "RESTARTS", "BY", "FLOW"};
+    const struct wire_service_version *list = v->versions.at;
+    char text[OUT_TIME_BYTES];
+    struct out_table t;
+    if (v->versions.count == 0) return;
+    printf("\n");
+    out_table_init(&t, c, 7, heads);
+    for (uint32_t i = 0; i < v->versions.count; i++) {
+        out_cell(&t, OUT_BOLD, "%u", list[i].version);
+        out_slice(&t, version_colour(list[i].state), list[i].state);
+        out_cell(&t, OUT_PLAIN, "%s", out_time(list[i].begun_ms, text));
+        out_cell(&t, OUT_PLAIN, "%s", version_took(c, &list[i], text));
+        out_cell(&t, OUT_PLAIN, "%u", list[i].restarts);
+        out_slice(&t, OUT_PLAIN, list[i].by);
+        out_slice(&t, OUT_PLAIN, list[i].flow);
+    }
+    out_table_end(&t);
+}
+
 static enum err show_one(struct cli *c) {
     struct wire_service_view v;
+    struct client_frame f;
     char number[64], when[OUT_TIME_BYTES];
     enum err e = service_look(c, slice_str(c->args[0]), &v);
     if (e != ERR_OK) return e;
+    struct wire_service_get m = {arena_slice(&c->arena, v.name)};
+    e = client_ask(&c->client, WIRE_SERVICE_GET, &m, &f, c->why);
+    if (e != ERR_OK) return e;
+    if (c->json) {
+        api_print_answer(c, "/services/{name}", f.op, f.message);
+        return ERR_OK;
+    }
+    const struct wire_service_list *got = f.message;
+    v = *(const struct wire_service_view *)got->services.at;
     service_line(c, &v);
-    if (c->json) return ERR_OK;
     line(c, "job", v.job);
     line(c, "since", slice_str(out_time(v.since_ms, when)));
     snprintf(number, sizeof number, "%u", v.restarts);
@@ -130,6 +172,7 @@ static enum err show_one(struct cli *c) {
     if (v.previous_version != 0) line(c, "before it", slice_str(number));
     if (!v.healthy) line(c, "why", v.text);
     if (v.due_ms != 0) line(c, "starts", slice_str(out_time(v.due_ms, when)));
+    show_versions(c, &v);
     return ERR_OK;
 }
 
@@ -167,7 +210,7 @@ static enum err wait_healthy(struct cli *c, struct slice name, uint32_t attempt)
         enum err e = service_look(c, name, &v);
         if (e != ERR_OK) return e;
         if (v.attempt > attempt && v.healthy) {
-            service_line(c, &v);
+            if (!c->json) service_line(c, &v);
             return ERR_OK;
         }
         if (!slice_eq(v.state, SLICE("running")))
@@ -181,13 +224,12 @@ static enum err wait_healthy(struct cli *c, struct slice name, uint32_t attempt)
 
 enum err verb_service_set(struct cli *c) {
     static const struct {
-        const char *verb;
+        const char *verb, *done; /* done: of one that does not run afterwards */
         enum wire_desired desired;
-        bool runs;
-    } words[] = {{"stop", WIRE_DESIRED_STOPPED, false},
-                 {"start", WIRE_DESIRED_RUNNING, true},
-                 {"restart", WIRE_DESIRED_RESTART, true},
-                 {"undeploy", WIRE_DESIRED_REMOVED, false}};
+    } words[] = {{"stop", "stopped", WIRE_DESIRED_STOPPED},
+                 {"start", NULL, WIRE_DESIRED_RUNNING},
+                 {"restart", NULL, WIRE_DESIRED_RESTART},
+                 {"undeploy", "removed", WIRE_DESIRED_REMOVED}};
     size_t i = 0;
     while (strcmp(words[i].verb, c->verb->words) != 0) i++;
     struct wire_service_view v;
@@ -198,6 +240,12 @@ enum err verb_service_set(struct cli *c) {
     bool is_so = words[i].desired == WIRE_DESIRED_RUNNING && slice_eq(v.state, SLICE("running"));
     struct wire_service_set m = {.name = name, .desired = (uint8_t)words[i].desired};
     e = client_ask(&c->client, WIRE_SERVICE_SET, &m, &f, c->why);
-    if (e != ERR_OK || cli_flag(c, "detach") != NULL || is_so) return e;
-    return words[i].runs ? wait_healthy(c, name, v.attempt) : wait_stopped(c, job);
+    if (e != ERR_OK) return e;
+    if (c->json) api_print_answer(c, "PUT /services/{name}", f.op, f.message);
+    if (is_so && !c->json) service_line(c, &v);
+    if (cli_flag(c, "detach") != NULL || is_so) return ERR_OK;
+    if (words[i].done == NULL) return wait_healthy(c, name, v.attempt);
+    e = wait_stopped(c, job);
+    if (e == ERR_OK && !c->json) out_say(stdout, "%.*s %s", SLICE_FMT(name), words[i].done);
+    return e;
 }

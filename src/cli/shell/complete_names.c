@@ -178,7 +178,7 @@ static void offer_help(struct complete *x) {
 }
 
 static bool is_of_services(const struct cli_verb *verb) {
-    static const char *const words[] = {"services", "stop", "start", "restart", "undeploy"};
+    static const char *const words[] = {"services", "rollback", "stop", "start", "restart", "undeploy"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(verb->words, words[i]) == 0) return true;
     return false;

@@ -177,7 +177,10 @@ enum err verb_blob_rm(struct cli *c) {
     if (e == ERR_CONFLICT || e == ERR_NOT_FOUND)
         return cli_refuse(c, ERR_NOT_FOUND,
                           "%s is not kept by `blob put`; an unreferenced blob is removed automatically", c->args[0]);
-    return e;
+    if (e != ERR_OK) return e;
+    if (c->json) api_print_answer(c, "POST /store", f.op, f.message);
+    for (int i = 0; i < c->arg_count && !c->json; i++) printf("%s is no longer kept\n", c->args[i]);
+    return ERR_OK;
 }
 
 enum err verb_blob_put(struct cli *c) {
@@ -289,7 +292,7 @@ enum err verb_get(struct cli *c) {
 }
 
 enum err verb_blob_ls(struct cli *c) {
-    static const char *const heads[] = {"HASH", "SIZE"};
+    static const char *const heads[] = {"HASH", "SIZE", "KEPT AS"};
     uint64_t most = 50;
     struct wire_blob_ls m = {0};
     struct out_table t;
@@ -297,7 +300,7 @@ enum err verb_blob_ls(struct cli *c) {
     char size[OUT_TIME_BYTES], hash[2 * DIGEST_BYTES + 1];
     enum err e = cli_flag_number(c, "limit", 1000000, &most);
     if (cli_flag(c, "all") != NULL) most = UINT64_MAX;
-    out_table_init(&t, c, 2, heads);
+    out_table_init(&t, c, 3, heads);
     api_print_begin(&answer, c, "/blobs");
     while (e == ERR_OK && most > 0) {
         struct client_frame f;
@@ -309,8 +312,9 @@ enum err verb_blob_ls(struct cli *c) {
         for (uint32_t i = 0; i < page->blobs.count; i++) {
             if (c->json || list[i].hash.len != DIGEST_BYTES) continue;
             hex_write(list[i].hash, hash);
-            out_cell(&t, OUT_PLAIN, "%s", hash);
+            out_cell(&t, list[i].kept_as.len > 0 ? OUT_PLAIN : OUT_GREY, "%s", hash);
             out_cell(&t, OUT_PLAIN, "%s", out_bytes(list[i].bytes, size));
+            out_slice(&t, OUT_PLAIN, list[i].kept_as.len > 0 ? list[i].kept_as : SLICE("-"));
         }
         if (c->json) api_print_page(&answer, f.op, page);
         most -= page->blobs.count < most ? page->blobs.count : most;

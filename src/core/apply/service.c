@@ -14,6 +14,7 @@
 #include "propagate.h"
 #include "question.h"
 #include "rules.h"
+#include "service_versions.h"
 #include "store.h"
 #include "utf8.h"
 
@@ -72,6 +73,7 @@ static void service_free(struct state *s, uint32_t index) {
     index_del(&s->service_by_name, bytes_slice(v->key), index);
     bytes_free(v->key);
     bytes_free(v->note);
+    service_versions_release(v);
     v->key = v->note = NULL;
     pool_free(&s->services, index);
 }
@@ -231,6 +233,7 @@ static void replace(struct state *s, struct service *v) {
     uint32_t job = v->deployer, flow = v->current.flow;
     v->deployer = 0;
     v->current = (struct version){0};
+    service_versions_end(s, v, flow, VERSION_FAILED);
     retire(s, v, flow);
     question_close(s, job_at(s, job));
     job_finish(s, job, JOB_FAILED, CAUSE_REPLACED);
@@ -264,6 +267,7 @@ void service_begin(struct state *s, uint32_t job) {
     v->deployer = job;
     v->current = (struct version){make_version(s, index, j, &rec), ++v->version_last};
     ENSURE(v->current.flow != v->previous.flow);
+    service_versions_begin(s, v, job, &rec);
     health_unknown(s, v);
     go_on(s, v);
 }
@@ -290,6 +294,7 @@ void service_give_up(struct state *s, uint32_t job) {
         failed = other;
     }
     health_unknown(s, v);
+    service_versions_end(s, v, failed, VERSION_FAILED);
     retire(s, v, failed);
     go_on(s, v);
 }
@@ -299,6 +304,8 @@ static void accept(struct state *s, struct service *v) {
     REQUIRE(v->deployer != 0);
     uint32_t job = v->deployer;
     v->deployer = 0;
+    service_versions_accept(s, v);
+    if (v->previous.flow) service_versions_end(s, v, v->previous.flow, VERSION_RETIRED);
     if (v->previous.flow) retire(s, v, v->previous.flow);
     v->previous = (struct version){0};
     question_close(s, job_at(s, job));
@@ -390,6 +397,7 @@ void service_set(struct state *s, uint32_t index, enum service_desired desired) 
     if (desired == SERVICE_REMOVED && v->current.flow) {
         uint32_t flow = v->current.flow;
         v->current = (struct version){0};
+        service_versions_end(s, v, flow, VERSION_RETIRED);
         retire(s, v, flow);
     }
     go_on(s, v);

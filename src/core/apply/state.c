@@ -7,6 +7,7 @@
 #include "memo.h"
 #include "panic.h"
 #include "schedule.h"
+#include "service_versions.h"
 #include "store.h"
 #include "timer.h"
 
@@ -104,7 +105,8 @@ void state_fini(struct state *s) {
     store_fini(&s->store);
     directory_fini(&s->directory);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
-    FINI_POOL(s, services, service, it->key != NULL, (bytes_free(it->key), bytes_free(it->note)));
+    FINI_POOL(s, services, service, it->key != NULL,
+              (bytes_free(it->key), bytes_free(it->note), service_versions_release(it)));
     index_fini(&s->service_by_name);
     map_fini(&s->service_by_flow);
     FINI_POOL(s, expansions, expansion, it->job != 0, map_fini(&it->made));

@@ -4,6 +4,7 @@
 #include "job.h"
 #include "options.h"
 #include "record.h"
+#include "rules.h"
 #include "state.h"
 #include "tally.h"
 
@@ -275,6 +276,21 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(11, TLV_U64, snap_limit, bytes),
 };
 
+const char *const version_state_words[VERSION_STATE_COUNT] = {"deploying", "current", "retired", "failed"};
+
+static const struct tlv_field version_fields[] = {
+    TLV_FIELD(1, TLV_U32, snap_version, number),
+    TLV_FIELD(2, TLV_ENUM, snap_version, state, .max = VERSION_STATE_COUNT, .names = version_state_words),
+    TLV_FIELD(3, TLV_U32, snap_version, restarts),
+    TLV_FIELD(4, TLV_U64, snap_version, flow),
+    TLV_FIELD(5, TLV_U64, snap_version, deployer),
+    TLV_FIELD(6, TLV_U32, snap_version, deployer_ordinal),
+    TLV_FIELD(7, TLV_I64, snap_version, begun_ms),
+    TLV_FIELD(8, TLV_I64, snap_version, healthy_ms),
+    TLV_FIELD(9, TLV_I64, snap_version, ended_ms),
+    TLV_FIELD(10, TLV_BYTES, snap_version, spec, .max = MESSAGE_MAX),
+};
+static const struct tlv_desc version_desc = TLV_DESC("version", snap_version, version_fields);
 static const struct tlv_field service_fields[] = {
     TLV_FIELD(1, TLV_TEXT, snap_service, tenant, .max = TEXT_MAX),
     TLV_FIELD(2, TLV_TEXT, snap_service, name, .max = TEXT_MAX),
@@ -291,6 +307,7 @@ static const struct tlv_field service_fields[] = {
     TLV_FIELD(13, TLV_U32, snap_service, deployer_ordinal),
     TLV_FIELD(14, TLV_U32, snap_service, port),
     TLV_FIELD(15, TLV_TEXT, snap_service, note, .max = 4096),
+    TLV_FIELD(40, TLV_LIST, snap_service, versions, .max = SERVICE_VERSIONS, .sub = &version_desc),
 };
 
 static const struct tlv_field count_fields[] = {

@@ -232,6 +232,15 @@ struct snap_children {
     uint32_t job; /* ordinal of the foreach job */
     struct tlv_list children;
 };
+struct snap_version {
+    uint32_t number;
+    uint8_t state; /* enum version_state */
+    uint32_t restarts;
+    uint64_t flow, deployer;
+    uint32_t deployer_ordinal;
+    int64_t begun_ms, healthy_ms, ended_ms;
+    struct slice spec;
+};
 struct snap_service {
     struct slice tenant, name;
     uint8_t desired;
@@ -244,6 +253,7 @@ struct snap_service {
     uint32_t deployer_ordinal;
     uint32_t port;
     struct slice note;
+    struct tlv_list versions; /* of snap_version, by number */
 };
 struct snap_count {
     uint32_t what; /* enum tally */

@@ -13,11 +13,13 @@
  *   2  the attempts of a job are remembered (attempt_notes.h)
  *   3  what happens is counted (tally.h)
  *   4  jobs have triggers and say what is tried again; a flow says what is compensated
- *   5  a deployment begins when everything else of its record is through */
-#define RULES_VERSION 5u
+ *   5  a deployment begins when everything else of its record is through
+ *   6  a service remembers its versions (service_versions.h) */
+#define RULES_VERSION 6u
 #define NOTE_RULES 2u
 #define TALLY_RULES 3u
 #define DEPLOY_RULES 5u
+#define VERSION_RULES 6u
 
 /* How many steps (a job or an edge) one record may visit before the rest is kept as a cursor. */
 #define STEP_JOBS_MAX 4096
@@ -26,8 +28,9 @@
 #define UNWIND_CONFIRM_MS 60000
 
 /* How much is remembered: what became of the last slots of a schedule, the last attempts of a job, and the text that a
- * worker gave as the reason of an end. Older notes leave, longer texts are cut. */
+ * worker gave as the reason of an end, the versions of a service. Older notes leave, longer texts are cut. */
 #define SCHEDULE_NOTES 16u
+#define SERVICE_VERSIONS 8u
 #define NOTES_PER_JOB 16u
 #define NOTE_REASON_BYTES 256u
 

@@ -26,6 +26,7 @@
 #include "pool.h"
 #include "record.h"
 #include "rules.h"
+#include "service_version.h"
 #include "slot_note.h"
 #include "store_state.h"
 #include "tally.h"
@@ -384,6 +385,7 @@ struct service {
     uint32_t retiring;    /* flow of a version that is not to come back and whose worker has not let it go yet */
     uint32_t deployer;    /* the job that deploys the current version; 0 = it is accepted */
     uint32_t flow_count;  /* index: versions that are not forgotten */
+    struct vec versions;  /* of service_version, by number, at most SERVICE_VERSIONS */
 };
 
 struct slot_waiting {

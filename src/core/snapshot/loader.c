@@ -21,6 +21,7 @@
 #include "saga.h"
 #include "schedule.h"
 #include "service.h"
+#include "service_versions.h"
 #include "snapshot.h"
 #include "store.h"
 #include "timer.h"
@@ -656,6 +657,7 @@ static enum err load_service(struct loader *l, const struct snap_service *o, str
     enum err e = load_version(l, index, o->current, &v->current.flow, why);
     if (e == ERR_OK) e = load_version(l, index, o->previous, &v->previous.flow, why);
     if (e == ERR_OK) e = load_version(l, index, o->retiring, &v->retiring, why);
+    if (e == ERR_OK) e = service_versions_load(v, o, &l->arena, why);
     if (e != ERR_OK) return e;
     FITS(has_attempt(s, v->current.flow) + has_attempt(s, v->previous.flow) + has_attempt(s, v->retiring) <= 1,
          "two versions that run");

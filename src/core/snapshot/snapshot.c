@@ -16,6 +16,7 @@
 #include "quota.h"
 #include "schedule.h"
 #include "service.h"
+#include "service_versions.h"
 #include "store.h"
 
 #define OBJECT_BYTES_MAX ((size_t)1 << 31)
@@ -424,7 +425,8 @@ static void put_services(struct snapshot_writer *w) {
                                  .current_number = v->current.number,
                                  .previous_number = v->previous.number,
                                  .port = v->port,
-                                 .note = bytes_slice(v->note)};
+                                 .note = bytes_slice(v->note),
+                                 .versions = service_versions_object(v, &w->arena)};
         if (v->deployer) {
             struct job_ref ref = job_ref_of(s, job_at(s, v->deployer));
             o.deployer = ref.flow.v;

@@ -8,6 +8,7 @@ struct state;
 struct live;
 struct limits;
 struct slot_note;
+struct service_version;
 
 struct flow_view {
     flow_id id;
@@ -241,6 +242,8 @@ struct service_view {
     uint32_t port;     /* where it listens; 0 = nobody said so */
     struct slice note; /* why it is not healthy; empty = nobody said so */
     wall_time due;     /* of the next start, while it waits for that; else TIME_NEVER */
+    const struct service_version *versions; /* that it remembers, oldest first; service_version.h */
+    uint32_t version_count;
 };
 bool view_service(const struct state *s, struct slice tenant, struct slice name, struct service_view *ret);
 /* Of a job that waits until what it deploys is healthy: why that is not, for people; empty = it is another job, or
@@ -248,6 +251,8 @@ bool view_service(const struct state *s, struct slice tenant, struct slice name,
 struct slice view_trouble(const struct state *s, struct job_ref deployer, struct arena *arena);
 typedef void (*view_service_fn)(void *ctx, const struct service_view *v);
 void view_each_service(const struct state *s, view_service_fn each, void *ctx);
+/* As view_flow_next: a service, and the versions that it remembers. */
+uint32_t view_service_next(const struct state *s, uint32_t at, struct service_view *ret);
 
 struct state_counts {
     uint64_t flows, flows_running, jobs, workers, questions, keys, dead_letters;

@@ -23,7 +23,9 @@ static void fill(const struct state *s, const struct service *v, struct service_
                                  .since = v->since,
                                  .port = v->port,
                                  .note = bytes_slice(v->note),
-                                 .due = {TIME_NEVER}};
+                                 .due = {TIME_NEVER},
+                                 .versions = (const struct service_version *)(const void *)v->versions.at,
+                                 .version_count = v->versions.count};
     if (v->deployer) ret->deployer = job_ref_of(s, job_at(s, v->deployer));
     if (v->current.flow == 0) return;
     const struct job *runner = runner_of(s, v->current.flow);
@@ -46,6 +48,15 @@ void view_each_service(const struct state *s, view_service_fn each, void *ctx) {
         fill(s, service_at(s, i), &view);
         each(ctx, &view);
     }
+}
+
+uint32_t view_service_next(const struct state *s, uint32_t at, struct service_view *ret) {
+    for (uint32_t i = at + 1; i <= s->services.high; i++) {
+        if (service_at(s, i)->key == NULL) continue;
+        fill(s, service_at(s, i), ret);
+        return i;
+    }
+    return 0;
 }
 
 struct slice view_trouble(const struct state *s, struct job_ref deployer, struct arena *arena) {

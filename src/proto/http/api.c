@@ -59,6 +59,8 @@ static const struct api_route routes[] = {
     DO(POST, "/schedules/{name}/backfill", WIRE_SCHEDULE_CHANGE, "name", "op=backfill", MESSAGE, NULL,        "fires for slots of the past: since and until, as dates or times of its zone"),
     {HTTP_VERB_POST, "/schedules/{name}/run", WIRE_SCHEDULE_RUN, "name", NULL, API_BODY_FIELDS, API_ANSWER_ITEM, "flows", .text = "a run of it now, for now or for `slot`"},
     GET("/services",                       WIRE_SERVICE_LS, NULL,      NULL,            MESSAGE, "services",  "a page of services"),
+    GET("/services/{name}",                WIRE_SERVICE_GET, "name",   NULL,            ITEM,    "services",  "a service with the versions that it remembers"),
+    {HTTP_VERB_POST, "/services/{name}/rollback", WIRE_SERVICE_ROLLBACK, "name", NULL, API_BODY_FIELDS, API_ANSWER_ITEM, "flows", .text = "deploys an earlier version of a service once more: `version`, or the last one before the current that was healthy"},
     DO(PUT, "/services/{name}",            WIRE_SERVICE_SET, "name",   NULL,            MESSAGE, NULL,        "starts, stops or removes a service"),
     GET("/store",                          WIRE_KV_GET,     NULL,      NULL,            MESSAGE, "items",     "keys of the shared store: by name, or a page by prefix"),
     GET("/store/events",                   WIRE_KV_WATCH,   NULL,      NULL,            WATCH,   NULL,        "changes of a key, or with prefix=true of every key with that prefix, as server-sent events; with channel=true what is published there"),

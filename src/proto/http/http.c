@@ -136,7 +136,7 @@ void http_in_next(struct http_in *in) {
     in->state = HTTP_IN_HEAD;
     in->request = (struct http_request){0};
     in->blank = 0;
-    in->has_line = in->is_chunked = false;
+    in->has_line = in->is_chunked = in->has_rare_ext = false;
     in->line_bytes = 0;
 }
 

@@ -65,7 +65,10 @@ enum http_chunk { /* what is expected of a chunked body */
                   HTTP_CHUNK_EXT_NAME, /* of an extension, which is read and forgotten */
                   HTTP_CHUNK_EXT_VALUE,
                   HTTP_CHUNK_EXT_QUOTED,
-                  HTTP_CHUNK_EXT_BEHIND,
+                  HTTP_CHUNK_EXT_ESCAPED,  /* behind a backslash in quotes */
+                  HTTP_CHUNK_EXT_BEHIND,   /* the closing quote */
+                  HTTP_CHUNK_EXT_NAME_GAP, /* blanks behind a name: = or ; follows */
+                  HTTP_CHUNK_EXT_GAP,      /* blanks behind the size or a value: ; follows */
                   HTTP_CHUNK_SIZE_LF,
                   HTTP_CHUNK_DATA,
                   HTTP_CHUNK_DATA_CR,
@@ -96,6 +99,7 @@ struct http_in {
     bool is_chunked;
     enum http_chunk chunk;
     uint8_t digits;                        /* of the size of the chunk */
+    bool has_rare_ext;                     /* blanks or backslashes in an extension: legal, and not read by all */
     uint32_t word_bytes;                   /* of the name or value of an extension, or of the name of a trailer */
     uint32_t forgotten_bytes;              /* of extensions and trailers so far: they have a limit together */
     char trailer[HTTP_TRAILER_NAME_BYTES]; /* its name, as far as it came, in small letters */

@@ -1,6 +1,6 @@
 /* http_body.c: bodies of requests, by their length or in chunks. Extensions of chunks and trailers are read by their
- * grammar and forgotten (RFC 9112, 7.1): both have been used to hide requests, so whatever another reader could read in
- * another way is refused. */
+ * grammar and forgotten (RFC 9112, 7.1): both have been used to hide requests, so whatever another reader could end at
+ * another byte is refused. */
 #include "hex.h"
 #include "http_impl.h"
 
@@ -101,29 +101,62 @@ static void ext_begin(struct http_in *in, enum http_chunk what) {
     in->word_bytes = 0;
 }
 
-/* ;name, ;name=value, ;name="value", without blanks and backslashes. */
+static void ext_refuse(struct http_in *in) {
+    http_refuse(in, 400, ERR_INVALID, "an extension of a chunk that is not read here");
+}
+
+static bool is_blank(uint8_t byte) {
+    return byte == ' ' || byte == '\t';
+}
+
+/* In quotes; a quote or a backslash stands behind a backslash (RFC 9110, 5.6.4). */
+static void quoted_take(struct http_in *in, uint8_t byte) {
+    bool is_text = byte == '\t' || (byte >= ' ' && byte != 0x7f);
+    in->has_rare_ext |= byte == '\\' || byte == '\t' || byte >= 0x80;
+    if (!is_text)
+        ext_refuse(in);
+    else if (in->chunk == HTTP_CHUNK_EXT_ESCAPED)
+        in->chunk = HTTP_CHUNK_EXT_QUOTED;
+    else if (byte == '\\')
+        in->chunk = HTTP_CHUNK_EXT_ESCAPED;
+    else if (byte == '"')
+        in->chunk = HTTP_CHUNK_EXT_BEHIND;
+}
+
+/* Blanks may stand before and behind ; and = (RFC 9112, 7.1.1), and nowhere else. */
+static void blank_take(struct http_in *in) {
+    bool is_name = in->chunk == HTTP_CHUNK_EXT_NAME, is_value = in->chunk == HTTP_CHUNK_EXT_VALUE;
+    in->has_rare_ext = true;
+    if ((is_name || is_value) && in->word_bytes == 0) return;
+    if (is_name)
+        in->chunk = HTTP_CHUNK_EXT_NAME_GAP;
+    else if (is_value || in->chunk == HTTP_CHUNK_EXT_BEHIND)
+        in->chunk = HTTP_CHUNK_EXT_GAP;
+}
+
+/* ;name, ;name=value, ;name="value" */
 static void ext_take(struct http_in *in, uint8_t byte) {
     bool is_name = in->chunk == HTTP_CHUNK_EXT_NAME, is_value = in->chunk == HTTP_CHUNK_EXT_VALUE;
-    bool may_end = in->word_bytes > 0 || in->chunk == HTTP_CHUNK_EXT_BEHIND;
+    bool is_gap = in->chunk == HTTP_CHUNK_EXT_GAP || in->chunk == HTTP_CHUNK_EXT_NAME_GAP;
+    bool is_whole = in->chunk == HTTP_CHUNK_EXT_BEHIND || ((is_name || is_value) && in->word_bytes > 0);
+    bool is_named = in->chunk == HTTP_CHUNK_EXT_NAME_GAP || (is_name && is_whole);
     in->forgotten_bytes++;
-    if (in->chunk == HTTP_CHUNK_EXT_QUOTED) {
-        if (byte == '"')
-            in->chunk = HTTP_CHUNK_EXT_BEHIND;
-        else if (byte < ' ' || byte > '~' || byte == '\\')
-            http_refuse(in, 400, ERR_INVALID, "an extension of a chunk that is not read here");
-    } else if ((is_name || is_value) && http_is_token_byte(byte)) {
+    if (in->chunk == HTTP_CHUNK_EXT_QUOTED || in->chunk == HTTP_CHUNK_EXT_ESCAPED)
+        quoted_take(in, byte);
+    else if (is_blank(byte))
+        blank_take(in);
+    else if ((is_name || is_value) && http_is_token_byte(byte))
         in->word_bytes++;
-    } else if (is_value && byte == '"' && in->word_bytes == 0) {
+    else if (is_value && byte == '"' && in->word_bytes == 0)
         in->chunk = HTTP_CHUNK_EXT_QUOTED;
-    } else if (is_name && byte == '=' && may_end) {
+    else if (byte == '=' && is_named)
         ext_begin(in, HTTP_CHUNK_EXT_VALUE);
-    } else if (byte == ';' && may_end) {
+    else if (byte == ';' && (is_whole || is_gap))
         ext_begin(in, HTTP_CHUNK_EXT_NAME);
-    } else if (byte == '\r' && may_end) {
+    else if (byte == '\r' && is_whole)
         in->chunk = HTTP_CHUNK_SIZE_LF;
-    } else {
-        http_refuse(in, 400, ERR_INVALID, "an extension of a chunk that is not read here");
-    }
+    else
+        ext_refuse(in);
 }
 
 /* Fields that say where messages end, or whom they are for, have no business behind the body (RFC 9110, 6.5.1). */
@@ -171,6 +204,9 @@ static void size_take(struct http_in *in, uint8_t byte) {
         in->chunk = HTTP_CHUNK_SIZE_LF;
     } else if (byte == ';' && in->digits > 0) {
         ext_begin(in, HTTP_CHUNK_EXT_NAME);
+    } else if (is_blank(byte) && in->digits > 0) {
+        ext_begin(in, HTTP_CHUNK_EXT_GAP);
+        in->has_rare_ext = true;
     } else {
         http_refuse(in, 400, ERR_INVALID, "the size of a chunk is no number that is read here");
     }
@@ -190,7 +226,10 @@ static void frame_take_byte(struct http_in *in, uint8_t byte) {
     case HTTP_CHUNK_EXT_NAME:
     case HTTP_CHUNK_EXT_VALUE:
     case HTTP_CHUNK_EXT_QUOTED:
-    case HTTP_CHUNK_EXT_BEHIND: ext_take(in, byte); break;
+    case HTTP_CHUNK_EXT_ESCAPED:
+    case HTTP_CHUNK_EXT_BEHIND:
+    case HTTP_CHUNK_EXT_NAME_GAP:
+    case HTTP_CHUNK_EXT_GAP: ext_take(in, byte); break;
     case HTTP_CHUNK_TRAILER_NAME:
     case HTTP_CHUNK_TRAILER_VALUE: trailer_take(in, byte); break;
     case HTTP_CHUNK_TRAILER_LF:

@@ -88,6 +88,8 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_SCHEDULE_LIST,    104, wire_schedule_list,   "schedule_list",   SERVER, 0,                SECOND, "a page of them") \
     X(WIRE_SERVICE_SET,      105, wire_service_set,     "service_set",     CLIENT, WIRE_ACCEPTED,    FIRST,  "what a service is to do") \
     X(WIRE_SERVICE_LS,       106, wire_page,            "service_ls",      CLIENT, WIRE_SERVICE_LIST, SECOND, "which services are there") \
+    X(WIRE_SERVICE_GET,      48,  wire_service_get,     "service_get",     CLIENT, WIRE_SERVICE_LIST, SECOND, "a service, and the versions that it remembers") \
+    X(WIRE_SERVICE_ROLLBACK, 49,  wire_service_rollback, "service_rollback", CLIENT, WIRE_SUBMITTED, FIRST, "an earlier version of a service is deployed once more") \
     X(WIRE_SERVICE_LIST,     107, wire_service_list,    "service_list",    SERVER, 0,                SECOND, "a page of them") \
     X(WIRE_POOL,             108, wire_pool,            "pool",            CLIENT, WIRE_ACCEPTED,    FIRST,  "sets a pool") \
     X(WIRE_TOPIC,            109, wire_topic,           "topic",           CLIENT, WIRE_ACCEPTED,    FIRST,  "maps a topic to pools") \

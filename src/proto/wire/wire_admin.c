@@ -154,6 +154,33 @@ static const struct tlv_field service_set_fields[] = {
 };
 const struct tlv_desc wire_service_set_desc = TLV_DESC("service_set", wire_service_set, service_set_fields);
 
+static const struct tlv_field service_get_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_service_get, name, .max = WIRE_NAME_MAX),
+};
+const struct tlv_desc wire_service_get_desc = TLV_DESC("service_get", wire_service_get, service_get_fields);
+
+static const struct tlv_field service_rollback_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_service_rollback, name, .max = WIRE_NAME_MAX),
+    TLV_FIELD(2, TLV_U32, wire_service_rollback, version),
+};
+const struct tlv_desc wire_service_rollback_desc =
+    TLV_DESC("service_rollback", wire_service_rollback, service_rollback_fields);
+
+static const struct tlv_field service_version_fields[] = {
+    TLV_FIELD(1, TLV_U32, wire_service_version, version),
+    TLV_FIELD(2, TLV_TEXT, wire_service_version, state, .max = WIRE_NAME_MAX),
+    TLV_FIELD(3, TLV_TEXT, wire_service_version, by, .max = WIRE_NAME_MAX),
+    TLV_FIELD(4, TLV_TEXT, wire_service_version, flow, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(5, TLV_TEXT, wire_service_version, job, .max = WIRE_TARGET_MAX),
+    TLV_FIELD(6, TLV_I64, wire_service_version, begun_ms),
+    TLV_FIELD(7, TLV_I64, wire_service_version, healthy_ms),
+    TLV_FIELD(8, TLV_I64, wire_service_version, ended_ms),
+    TLV_FIELD(9, TLV_U32, wire_service_version, restarts),
+    TLV_FIELD(10, TLV_BOOL, wire_service_version, kept),
+};
+static const struct tlv_desc service_version_desc =
+    TLV_DESC("service_version", wire_service_version, service_version_fields);
+
 static const struct tlv_field service_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_service_view, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_TEXT, wire_service_view, state, .max = WIRE_NAME_MAX),
@@ -170,6 +197,7 @@ static const struct tlv_field service_view_fields[] = {
     TLV_FIELD(13, TLV_TEXT, wire_service_view, text, .max = WIRE_TEXT_MAX),
     TLV_FIELD(14, TLV_I64, wire_service_view, due_ms),
     TLV_FIELD(15, TLV_U32, wire_service_view, attempt),
+    TLV_FIELD(40, TLV_LIST, wire_service_view, versions, .max = 64, .sub = &service_version_desc),
 };
 const struct tlv_desc wire_service_view_desc = TLV_DESC("service_view", wire_service_view, service_view_fields);
 

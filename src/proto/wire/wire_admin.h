@@ -155,6 +155,26 @@ struct wire_service_set {
     uint8_t desired; /* enum wire_desired */
 };
 
+struct wire_service_get {
+    struct slice name;
+};
+
+struct wire_service_rollback {
+    struct slice name;
+    uint32_t version; /* 0 = the last one before the current that was healthy */
+};
+
+struct wire_service_version {
+    uint32_t version;
+    struct slice state; /* version_state_words */
+    struct slice by;    /* who deployed it; empty = not known */
+    struct slice flow;  /* that deployed it; it may have left memory */
+    struct slice job;   /* that ran or runs it */
+    int64_t begun_ms, healthy_ms, ended_ms; /* 0 = not yet, or never */
+    uint32_t restarts;
+    bool kept; /* it can be deployed once more */
+};
+
 struct wire_service_view {
     struct slice name, state;
     struct slice job; /* its current version */
@@ -168,6 +188,7 @@ struct wire_service_view {
     struct slice code, text; /* why it is not healthy, as a word and as a sentence; empty = it is */
     int64_t due_ms;          /* of its next start; 0 = that is not what it waits for */
     uint32_t attempt;        /* of this version: one more than restarts, 0 = it was never started */
+    struct tlv_list versions; /* of wire_service_version, the newest first; of service_get */
 };
 
 struct wire_service_list {
@@ -244,7 +265,8 @@ extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_to
     wire_login_link_desc, wire_login_use_desc, wire_logout_desc,
     wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_run_desc, wire_schedule_ls_desc, wire_moment_desc,
     wire_slot_desc, wire_schedule_view_desc, wire_schedule_list_desc,
-    wire_service_set_desc, wire_service_view_desc, wire_service_list_desc, wire_page_desc, wire_pool_desc,
+    wire_service_set_desc, wire_service_get_desc, wire_service_rollback_desc, wire_service_view_desc,
+    wire_service_list_desc, wire_page_desc, wire_pool_desc,
     wire_topic_desc, wire_tenant_desc, wire_limit_desc, wire_limit_view_desc, wire_limit_list_desc,
     wire_drain_desc;
 

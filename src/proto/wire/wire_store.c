@@ -70,6 +70,7 @@ static const struct tlv_field blob_view_fields[] = {
     TLV_FIELD(2, TLV_U64, wire_blob_view, bytes),
     TLV_FIELD(3, TLV_I64, wire_blob_view, stored_ms),
     TLV_FIELD(4, TLV_U32, wire_blob_view, uses),
+    TLV_FIELD(5, TLV_TEXT, wire_blob_view, kept_as, .max = WIRE_TEXT_MAX),
 };
 const struct tlv_desc wire_blob_view_desc = TLV_DESC("blob_view", wire_blob_view, blob_view_fields);
 

@@ -60,6 +60,7 @@ struct wire_blob_view {
     uint64_t bytes;
     int64_t stored_ms;
     uint32_t uses; /* flows that name it */
+    struct slice kept_as; /* the file that `blob put` keeps it for; empty = only flows, schedules, services name it */
 };
 
 struct wire_blob_list {

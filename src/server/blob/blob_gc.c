@@ -4,12 +4,14 @@
 #include <stdio.h>
 
 #include "blob.h"
+#include "panic.h"
+#include "record.h"
 #include "server_impl.h"
+#include "service_version.h"
 #include "view_store.h"
 
 #define STEPS_PER_PASS 512u /* jobs, kept results or keys: well below a millisecond */
 #define DROPS_PER_PASS 4096u
-#define KEY_PREFIX "blob:" /* and then the hash */
 
 /* ---- marking ---- */
 
@@ -102,7 +104,7 @@ static void walk_jobs(struct server *s) {
         struct flow_view flow;
         next = view_flow_next(server_state(s), x->at, &id);
         if (next == 0) {
-            enter(s, BLOB_GC_MEMOS);
+            enter(s, BLOB_GC_SERVICES);
             return;
         }
         steps--;
@@ -119,6 +121,23 @@ static void walk_jobs(struct server *s) {
             if (!walk_children(s, &flow, &steps)) return;
         }
     }
+}
+
+static void walk_services(struct server *s) {
+    struct blob_gc *x = blob_gc_of(s);
+    struct service_view v;
+    arena_reset(&s->arena);
+    x->at = view_service_next(server_state(s), x->at, &v);
+    for (uint32_t i = 0; x->at != 0 && i < v.version_count; i++) {
+        struct rec_submitted spec;
+        struct slice kept = bytes_slice(v.versions[i].spec);
+        if (kept.len == 0) continue;
+        enum err e = tlv_decode(record_desc(REC_SUBMITTED), kept, TLV_STRICT, &s->arena, &spec, NULL);
+        ENSURE(e == ERR_OK);
+        const struct rec_job *jobs = spec.jobs.at;
+        for (uint32_t k = 0; k < spec.jobs.count; k++) mark_body(s, v.tenant, jobs[k].body);
+    }
+    if (x->at == 0) enter(s, BLOB_GC_MEMOS);
 }
 
 static void walk_memos(struct server *s) {
@@ -143,7 +162,7 @@ struct blob_gc_keys {
 
 static void mark_key(void *ctx, const struct item_view *item) {
     const struct blob_gc_keys *k = ctx;
-    size_t prefix = strlen(KEY_PREFIX);
+    size_t prefix = strlen(BLOB_GC_KEEP);
     uint8_t hash[DIGEST_BYTES];
     char text[2 * DIGEST_BYTES + 1];
     bool is_file = blob_gc_of(k->server)->prefix > 0; /* whose values say which blob they are */
@@ -159,7 +178,7 @@ static void mark_key(void *ctx, const struct item_view *item) {
 
 /* Of the keys that name blobs: ours, then those of the parts; NULL behind the last. */
 static const char *prefix_at(uint32_t index) {
-    if (index-- == 0) return KEY_PREFIX;
+    if (index-- == 0) return BLOB_GC_KEEP;
     for (uint8_t slot = 0; slot < server_part_count; slot++) {
         const char *const *keys = server_parts[slot]->blob_keys;
         for (; keys != NULL && *keys != NULL; keys++)
@@ -214,6 +233,7 @@ static void walk(struct server *s) {
         return;
     case BLOB_GC_SCHEDULES: walk_schedules(s); return;
     case BLOB_GC_JOBS: walk_jobs(s); return;
+    case BLOB_GC_SERVICES: walk_services(s); return;
     case BLOB_GC_MEMOS: walk_memos(s); return;
     case BLOB_GC_KEYS: walk_keys(s); return;
     case BLOB_GC_DURABLE:

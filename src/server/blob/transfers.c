@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "blob.h"
+#include "blob_gc.h"
 #include "call.h"
 #include "deploy_log.h"
 #include "hex.h"
@@ -18,6 +19,8 @@
 #include "session.h"
 #include "target.h"
 #include "upload.h"
+#include "utf8.h"
+#include "view_store.h"
 
 #define DOWNLOADS_MAX 10000u
 #define UNSENT_MAX (1u << 20)
@@ -168,13 +171,27 @@ static bool pump_blob(struct server *s, struct download *t, struct session *n) {
 struct blob_page {
     struct wire_blob_view *list;
     struct server *s;
+    struct slice tenant;
     uint32_t count;
 };
 
+/* What a key of the tenant's store says, by which people keep blobs. */
+static struct slice kept_as(const struct blob_page *p, struct slice hash) {
+    char key[sizeof BLOB_GC_KEEP + 2 * DIGEST_BYTES] = BLOB_GC_KEEP;
+    struct item_view item;
+    struct store_place place = {.tenant = p->tenant};
+    hex_write(hash, key + sizeof BLOB_GC_KEEP - 1);
+    bool is_kept =
+        view_item(server_state(p->s), engine_now(server_shard(p->s)->engine), place, slice_str(key), &item) &&
+        item.kind == ITEM_TEXT;
+    if (!is_kept) return (struct slice){0};
+    return item.value.len > 0 ? utf8_cut(item.value, WIRE_TEXT_MAX) : SLICE("kept");
+}
+
 static void page_blob(void *ctx, const blob_hash *hash, uint64_t bytes) {
     struct blob_page *p = ctx;
-    void *copy = arena_copy(&p->s->frame_arena, hash->at, DIGEST_BYTES);
-    p->list[p->count++] = (struct wire_blob_view){.hash = slice_of(copy, DIGEST_BYTES), .bytes = bytes};
+    struct slice copy = slice_of(arena_copy(&p->s->frame_arena, hash->at, DIGEST_BYTES), DIGEST_BYTES);
+    p->list[p->count++] = (struct wire_blob_view){.hash = copy, .bytes = bytes, .kept_as = kept_as(p, copy)};
 }
 
 /* A cursor is the hash of the last one on the page; in digits, because some peers put it into a query. */
@@ -193,7 +210,9 @@ HANDLER(req_blob_ls) {
         return;
     }
     arena_reset(&s->frame_arena);
-    struct blob_page p = {.list = ARENA_ARRAY(&s->frame_arena, struct wire_blob_view, most), .s = s};
+    struct blob_page p = {.list = ARENA_ARRAY(&s->frame_arena, struct wire_blob_view, most),
+                          .s = s,
+                          .tenant = session_tenant(r->session)};
     (void)blobs_list(s->store.blobs, session_tenant(r->session), has_after ? &after : NULL, most, page_blob, &p);
     struct wire_blob_list got = {.blobs = {p.list, p.count}};
     char cursor[2 * DIGEST_BYTES + 1];

@@ -24,8 +24,11 @@ static enum err again_read(struct server *s, const struct request *r, const stru
     uint32_t count = view_labels(server_state(s), flow->id, r->arena, &labels);
     struct wire_pair *pairs = ARENA_ARRAY(r->arena, struct wire_pair, count + 1);
     for (uint32_t i = 0; i < count; i++) pairs[i] = (struct wire_pair){labels[i].key, labels[i].value};
-    struct wire_flow from = {
-        .name = flow->name, .labels = {pairs, count}, .params = flow->source.params, .source_name = flow->source.name};
+    struct wire_flow from = {.name = flow->name,
+                             .labels = {pairs, count},
+                             .params = flow->source.params,
+                             .source_name = flow->source.name,
+                             .compensate_on = (uint8_t)flow->compensate_on};
     enum err e = flow_source_read(s, flow, r->arena, &from.source, why);
     if (e == ERR_OK) e = flow_file_read_again(s, r, &from, m->params, ret_flow, why);
     if (e != ERR_OK) return e;

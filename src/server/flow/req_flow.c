@@ -268,6 +268,31 @@ enum err req_flow_made(struct server *s, const struct request *r, const struct w
     return e == ERR_OK && by_job ? add_scope_check(s, c->adder, &c->jobs, r->arena, why) : e;
 }
 
+enum err req_flow_kept(struct server *s, const struct request *r, const struct rec_submitted *kept, struct command *ret,
+                       struct why *why) {
+    const struct rec_job *from = kept->jobs.at;
+    struct job_spec *jobs = ARENA_ARRAY(r->arena, struct job_spec, kept->jobs.count + 1);
+    struct options *sets = ARENA_ARRAY(r->arena, struct options, kept->profiles.count + 1);
+    if (kept->profiles.count > 0) memcpy(sets, kept->profiles.at, kept->profiles.count * sizeof *sets);
+    for (uint32_t i = 0; i < kept->profiles.count; i++) /* others are derived from them, whose bytes are not these */
+        sets[i].raw = sets[i].demand.raw = (struct slice){0};
+    *ret = (struct command){.kind = CMD_SUBMIT};
+    if (r->session->who.tenant[0] == 0) ret->tenant = SLICE(TENANT_STANDARD);
+    for (uint32_t i = 0; i < kept->jobs.count; i++) {
+        jobs[i] = (struct job_spec){.name = from[i].name,
+                                    .profile = from[i].profile,
+                                    .body = from[i].body,
+                                    .body_hash = from[i].body_hash,
+                                    .service = from[i].service};
+        enum err e = check_body(s, r, from[i].body, NULL, NULL, why);
+        if (e != ERR_OK) return e;
+    }
+    ret->as.submit.name = kept->name;
+    ret->as.submit.jobs = (struct cmd_jobs){
+        .profiles = sets, .profile_count = kept->profiles.count, .jobs = jobs, .job_count = kept->jobs.count};
+    return check_rights(r, &ret->as.submit.jobs, why);
+}
+
 static enum err flow_read(struct server *s, const struct request *r, const struct wire_flow *from,
                           struct wire_flow *ret, struct why *why) {
     *ret = *from;

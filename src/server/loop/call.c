@@ -216,7 +216,7 @@ static void answer(struct server *s, struct session *n, const struct call *c, ui
         else
             answer_error(s, n, c, lsn);
     } else if (c->op == WIRE_SUBMIT || c->op == WIRE_ADD_JOBS || c->op == WIRE_AGAIN ||
-               (c->op == WIRE_SCHEDULE_RUN && p->err == ERR_OK)) {
+               ((c->op == WIRE_SCHEDULE_RUN || c->op == WIRE_SERVICE_ROLLBACK) && p->err == ERR_OK)) {
         answer_submitted(s, n, c, lsn);
     } else if (c->op == WIRE_DONE) {
         answer_done(s, n, c, lsn);

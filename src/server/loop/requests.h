@@ -113,6 +113,9 @@ CHECKED enum err req_flow_made(struct server *s, const struct request *r, const 
                                struct command *ret, struct why *why); /* of one that was read: its jobs are there */
 CHECKED enum err req_flow_command(struct server *s, const struct request *r, const struct wire_flow *flow,
                                   struct command *ret, struct why *why);
+/* The CMD_SUBMIT of jobs that were submitted before and are kept as they were recorded. */
+CHECKED enum err req_flow_kept(struct server *s, const struct request *r, const struct rec_submitted *kept,
+                               struct command *ret, struct why *why);
 /* What a worker says of itself, as the engine calls it. */
 struct worker_info req_worker_info(const struct server *s, struct arena *a, const struct wire_worker_info *w);
 

@@ -2,10 +2,14 @@
 #include <stdio.h>
 
 #include "call.h"
+#include "panic.h"
+#include "record.h"
 #include "requests.h"
 #include "server_impl.h"
 #include "server_view.h"
+#include "service_version.h"
 #include "session.h"
+#include "target.h"
 
 #define PAGE_MAX 1000u
 #define TEXT_BYTES 80u
@@ -20,6 +24,88 @@ HANDLER(req_service_set) {
     struct call *c = call_open(s, r, 1);
     if (c != NULL) call_command(s, r, c, 0, &cmd);
 }
+
+/* ---- versions ---- */
+
+static enum err find_service(struct server *s, const struct request *r, struct slice name, struct service_view *ret,
+                             struct why *why) {
+    if (target_service(s, r->session, name, ret)) return ERR_OK;
+    return why_set(why, ERR_NOT_FOUND, "there is no service %.*s", SLICE_FMT(name));
+}
+
+/* The one of that number; without one, the last that was healthy before the current one. NULL = there is none. */
+static const struct service_version *version_of(const struct service_view *v, uint32_t number) {
+    const struct service_version *found = NULL;
+    for (uint32_t i = 0; i < v->version_count; i++) {
+        const struct service_version *one = &v->versions[i];
+        bool is_before = one->state == VERSION_RETIRED && one->healthy_ms != 0;
+        if (number == 0 ? is_before : one->number == number) found = one;
+    }
+    return found;
+}
+
+static enum err version_check(const struct service_view *v, const struct service_version *found, uint32_t number,
+                              struct why *why) {
+    if (found == NULL && number == 0)
+        return why_set(why, ERR_STATE, "service %.*s has no earlier version that was healthy", SLICE_FMT(v->name));
+    if (found == NULL && v->version_count == 0)
+        return why_set(why, ERR_NOT_FOUND, "service %.*s remembers no versions: they were deployed before it did",
+                       SLICE_FMT(v->name));
+    if (found == NULL)
+        return why_set(why, ERR_NOT_FOUND, "service %.*s has no version %u; it remembers %u to %u", SLICE_FMT(v->name),
+                       number, v->versions[0].number, v->versions[v->version_count - 1].number);
+    if (found->number == v->version)
+        return why_set(why, ERR_STATE, "version %u of service %.*s is the current one: restart it, or choose another",
+                       found->number, SLICE_FMT(v->name));
+    if (found->spec == NULL)
+        return why_set(why, ERR_STATE,
+                       "version %u of service %.*s was deployed by a job in a sandbox and is not kept: deploy its file "
+                       "again",
+                       found->number, SLICE_FMT(v->name));
+    return ERR_OK;
+}
+
+/* It was read when it was recorded, or loaded. */
+static void spec_read(const struct service_version *v, struct arena *arena, struct rec_submitted *ret) {
+    enum err e = tlv_decode(record_desc(REC_SUBMITTED), bytes_slice(v->spec), TLV_STRICT, arena, ret, NULL);
+    ENSURE(e == ERR_OK);
+}
+
+static enum err rollback_read(struct server *s, const struct request *r, struct command *ret, struct why *why) {
+    const struct wire_service_rollback *m = r->message;
+    struct rec_submitted kept;
+    struct service_view v;
+    if (r->session->job.job.flow.v != 0) /* the bounds of a job hold while its attempt does; a service stays */
+        return why_set(why, ERR_FORBIDDEN, "a job's token cannot roll services back: use the token of a submitter");
+    enum err e = find_service(s, r, m->name, &v, why);
+    if (e != ERR_OK) return e;
+    const struct service_version *found = version_of(&v, m->version);
+    e = version_check(&v, found, m->version, why);
+    if (e != ERR_OK) return e;
+    spec_read(found, r->arena, &kept);
+    struct label *label = ARENA_NEW(r->arena, struct label);
+    char text[16];
+    snprintf(text, sizeof text, "%u", found->number);
+    *label = (struct label){SLICE("rollback"), arena_slice(r->arena, slice_str(text))};
+    e = req_flow_kept(s, r, &kept, ret, why);
+    ret->as.submit.labels = label;
+    ret->as.submit.label_count = 1;
+    return e;
+}
+
+HANDLER(req_service_rollback) {
+    struct command cmd;
+    struct why why = {{0}};
+    enum err e = rollback_read(s, r, &cmd, &why);
+    if (e != ERR_OK) {
+        call_fail(s, r, e, why.text);
+        return;
+    }
+    struct call *c = call_open(s, r, 1);
+    if (c != NULL) call_command(s, r, c, 0, &cmd);
+}
+
+/* ---- looking ---- */
 
 struct service_page {
     struct server *s;
@@ -77,6 +163,46 @@ static void show_service(struct server *s, const struct service_view *v, struct 
     w->restarts = job.attempt > 0 ? job.attempt - 1 : 0;
     bool has_worker = job_state_is_active(job.state) && view_worker(server_state(s), NULL, job.worker, &worker);
     if (has_worker) w->worker = worker.id;
+}
+
+static struct tlv_list show_versions(struct server *s, const struct service_view *v) {
+    struct wire_service_version *list = ARENA_ARRAY(&s->frame_arena, struct wire_service_version, v->version_count + 1);
+    for (uint32_t i = 0; i < v->version_count; i++) {
+        const struct service_version *one = &v->versions[v->version_count - 1 - i];
+        struct job_view job;
+        struct rec_submitted spec = {0};
+        bool runs = view_job(server_state(s), (struct job_ref){{one->flow}, 0}, &job);
+        if (one->spec != NULL) spec_read(one, &s->frame_arena, &spec);
+        list[i] = (struct wire_service_version){.version = one->number,
+                                                .state = slice_str(version_state_words[one->state]),
+                                                .by = spec.head.principal,
+                                                .flow = server_view_flow_name(s, one->deployer.flow),
+                                                .begun_ms = one->begun_ms,
+                                                .healthy_ms = one->healthy_ms,
+                                                .ended_ms = one->ended_ms,
+                                                .restarts = one->restarts,
+                                                .kept = one->spec != NULL};
+        if (runs) list[i].job = server_view_job_name(s, &job);
+        if (runs && one->ended_ms == 0 && job.attempt > 0) list[i].restarts = job.attempt - 1;
+    }
+    return (struct tlv_list){list, v->version_count};
+}
+
+HANDLER(req_service_get) {
+    const struct wire_service_get *m = r->message;
+    struct service_view v;
+    struct why why = {{0}};
+    struct wire_service_view shown;
+    enum err e = find_service(s, r, m->name, &v, &why);
+    if (e != ERR_OK) {
+        call_fail(s, r, e, why.text);
+        return;
+    }
+    arena_reset(&s->frame_arena);
+    show_service(s, &v, &shown);
+    shown.versions = show_versions(s, &v);
+    struct wire_service_list got = {.lsn = engine_lsn(server_shard(s)->engine), .services = {&shown, 1}};
+    call_show(s, r, WIRE_SERVICE_LIST, &got);
 }
 
 static void one_service(void *ctx, const struct service_view *v) {

@@ -74,6 +74,28 @@ spec("a service is restarted, stopped, started and removed", async ({ reeve, ope
   assert.equal((await reeve.json("services")).some((each) => each.name === "clock"), false);
 });
 
+spec("a service shows its versions and its health, and goes back to an earlier version", async ({ reeve, open }) => {
+  const deploy = (run) => reeve.withFile({ jobs: { shop: { service: { run, name: "shop" } } } }, (file) => reeve.cli("deploy", file));
+  await deploy("echo one; exec sleep 1000");
+  await deploy("echo two; exec sleep 1000");
+  const page = await open("/services?open=shop");
+  const versions = page.getByRole("table", { name: "Versions of shop" });
+  await versions.locator("[data-version-state=current]").waitFor();
+  assert.equal(await versions.locator("tbody tr").count(), 2);
+  assert.equal(await page.locator(".version-strip i").count(), 2);
+  await page.locator("[data-health=healthy]").first().waitFor();
+  assert.equal(await versions.locator("[data-row='2']").getByRole("button").count(), 0, "the current one is no way back");
+  await versions.locator("[data-row='1']").getByRole("button", { name: "Roll back…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Keep" }).click();
+  assert.equal((await reeve.json("services", "shop"))[0].version, 2, "nobody has confirmed it");
+  await versions.locator("[data-row='1']").getByRole("button", { name: "Roll back…" }).click();
+  await confirmed(page, "Roll back");
+  await versions.locator("[data-row='3'] [data-version-state=current]").waitFor();
+  await versions.locator("[data-row='2'] [data-version-state=retired]").waitFor();
+  assert.match(await reeve.cli("logs", "shop"), /one/);
+  await reeve.cli("undeploy", "shop");
+});
+
 const dies = (count) => ({ name: "dies", jobs: Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad${at}`, { run: "exit 1", retries: 0 }])) });
 
 spec("dead letters are retried and discarded, one, selected and all", async ({ open, fresh }) => {
@@ -196,6 +218,31 @@ spec("a schedule is added, paused, resumed, backfilled and removed", async ({ re
   await confirmed(page, "Remove");
   await hourly.waitFor({ state: "detached" });
   assert.equal(await schedule(), undefined);
+});
+
+spec("the calendar of a schedule shows its runs and the slots to come", async ({ reeve, open }) => {
+  const flow = { name: "daily", schedule: { cron: "30 2 * * *", zone: "Europe/Berlin" }, jobs: { a: { noop: true } } };
+  await reeve.withFile(flow, (file) => reeve.cli("schedule", "add", file));
+  const day = (days) => new Date(Date.now() + days * 86_400_000).toLocaleDateString("sv-SE", { timeZone: "Europe/Berlin" });
+  await reeve.cli("schedule", "run", "daily", "--slot", day(0), "-w");
+  const page = await open("/schedules?open=daily");
+  const calendar = page.getByRole("region", { name: "Calendar of daily" });
+  const today = calendar.locator(`[data-day='${day(0)}']`);
+  await today.locator(".state-succeeded").waitFor();
+  assert.equal(await today.getAttribute("aria-current"), "date");
+  const run = await today.locator("[data-run]").getAttribute("data-run");
+  await today.locator("[data-run]").click();
+  await page.waitForURL(`**/flows/${run}`);
+  await page.goBack();
+  await today.waitFor();
+  if (day(2).slice(0, 7) !== day(0).slice(0, 7)) await calendar.getByRole("button", { name: "Next month" }).click();
+  const later = calendar.locator(`[data-day='${day(2)}']`);
+  await later.locator("[data-ahead]").waitFor();
+  await later.getByRole("button").first().click();
+  await calendar.getByText("02:30 to come").waitFor();
+  await row(page, "daily").getByRole("button", { name: "Run now" }).click();
+  await page.waitForURL(/\/flows\/f/);
+  await reeve.cli("schedule", "rm", "daily");
 });
 
 spec("the store is browsed and changed, and not over the head of another", async ({ reeve, open }) => {

@@ -68,6 +68,8 @@ class Op:
     NUMBERS = 45
     STATS_PAST = 46
     NUMBERS_PAST = 47
+    SERVICE_GET = 48
+    SERVICE_ROLLBACK = 49
     BLOB_BEGIN = 64
     BLOB_PART = 65
     BLOB_END = 66
@@ -188,6 +190,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     45: ("numbers", "stats"),
     46: ("stats_past", "stats_past"),
     47: ("numbers_past", "numbers_past"),
+    48: ("service_get", "service_get"),
+    49: ("service_rollback", "service_rollback"),
     64: ("blob_begin", "blob_begin"),
     65: ("blob_part", "blob_part"),
     66: ("blob_end", "blob_end"),
@@ -503,6 +507,15 @@ class StatsPast(TypedDict, total=False):
 class NumbersPast(TypedDict, total=False):
     lsn: int
     samples: Sequence[Sample]
+
+
+class ServiceGet(TypedDict, total=False):
+    name: str
+
+
+class ServiceRollback(TypedDict, total=False):
+    name: str
+    version: int
 
 
 class BlobBegin(TypedDict, total=False):
@@ -1217,6 +1230,7 @@ class BlobView(TypedDict, total=False):
     bytes: int
     stored_ms: int
     uses: int
+    kept_as: str
 
 
 class KvEntry(TypedDict, total=False):
@@ -1288,6 +1302,7 @@ class ServiceView(TypedDict, total=False):
     text: str
     due_ms: int
     attempt: int
+    versions: Sequence[ServiceVersion]
 
 
 class WorkerInfo(TypedDict, total=False):
@@ -1666,6 +1681,19 @@ class Slot(TypedDict, total=False):
     state: str
 
 
+class ServiceVersion(TypedDict, total=False):
+    version: int
+    state: str
+    by: str
+    flow: str
+    job: str
+    begun_ms: int
+    healthy_ms: int
+    ended_ms: int
+    restarts: int
+    kept: bool
+
+
 class Demand(TypedDict, total=False):
     pool: str
     topic: str
@@ -1902,6 +1930,13 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "numbers_past": (
         (1, "lsn", "uint", ""),
         (2, "samples", "list", "sample"),
+    ),
+    "service_get": (
+        (1, "name", "text", ""),
+    ),
+    "service_rollback": (
+        (1, "name", "text", ""),
+        (2, "version", "uint", ""),
     ),
     "blob_begin": (
         (1, "hash", "bytes", ""),
@@ -2525,6 +2560,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "bytes", "uint", ""),
         (3, "stored_ms", "int", ""),
         (4, "uses", "uint", ""),
+        (5, "kept_as", "text", ""),
     ),
     "kv_entry": (
         (1, "key", "bytes", ""),
@@ -2590,6 +2626,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "text", "text", ""),
         (14, "due_ms", "int", ""),
         (15, "attempt", "uint", ""),
+        (40, "versions", "list", "service_version"),
     ),
     "worker_info": (
         (1, "pool", "text", ""),
@@ -2930,6 +2967,18 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "count", "uint", ""),
         (5, "flow", "text", ""),
         (6, "state", "text", ""),
+    ),
+    "service_version": (
+        (1, "version", "uint", ""),
+        (2, "state", "text", ""),
+        (3, "by", "text", ""),
+        (4, "flow", "text", ""),
+        (5, "job", "text", ""),
+        (6, "begun_ms", "int", ""),
+        (7, "healthy_ms", "int", ""),
+        (8, "ended_ms", "int", ""),
+        (9, "restarts", "uint", ""),
+        (10, "kept", "bool", ""),
     ),
     "demand": (
         (1, "pool", "text", ""),
