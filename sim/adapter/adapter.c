@@ -149,6 +149,7 @@ void adapter_released(struct adapter *a, const struct effect *e, uint64_t epoch)
         [EFFECT_ANSWER] = TE_ANSWER,   [EFFECT_EVENT] = TE_EVENT,         [EFFECT_ASSIGN] = TE_ASSIGN,
         [EFFECT_STOP] = TE_STOP,       [EFFECT_DROP] = TE_DROP,           [EFFECT_QUESTION] = TE_QUESTION,
         [EFFECT_CHANGED] = TE_CHANGED, [EFFECT_PUBLISHED] = TE_PUBLISHED, [EFFECT_SLOTS_WANTED] = TE_SLOTS,
+        [EFFECT_TOKEN_ENDED] = TE_TOKEN_ENDED,
     };
     judge(a, &(struct trace_entry){.kind = TW_RELEASED, .as.released = {effects[e->kind], e->lsn, epoch}});
 }
@@ -190,6 +191,7 @@ static enum trace_ask ask_of(enum command_kind kind) {
     case CMD_SCHEDULE_BACKFILL:
     case CMD_SCHEDULE_RUN:
     case CMD_SCHEDULE_SLOTS:
+    case CMD_IDENTITY:
     case CMD_COUNT: break;
     }
     return TQ_OTHER;

@@ -608,12 +608,69 @@ static enum trace_kind kind_of(enum record_kind kind) {
     case REC_MEMO_HIT: return TR_MEMO_HIT;
     case REC_MEMO_DROPPED: return TR_MEMO_DROPPED;
     case REC_CHECKPOINT: return TR_CHECKPOINT;
+    case REC_DIRECTORY:
+    case REC_TOKEN:
+    case REC_TOKEN_ENDED:
+    case REC_SESSION_ENDED:
+    case REC_TICKET:
+    case REC_TICKET_SPENT:
+    case REC_SECRETS: return TR_IDENTITY;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:
     case REC_KIND_END: break;
     }
     return TR_OTHER;
+}
+
+static void stopping(const struct rec_stopping *r, struct trace_entry *e) {
+    e->as.attempt = (struct trace_attempt){.flow = r->flow,
+                                           .ordinal = r->ordinal,
+                                           .attempt = r->attempt,
+                                           .stop = adapter_stop((enum stop_cause)r->stop)};
+}
+
+static void schedule_paused(const struct rec_schedule_paused *r, struct trace_entry *e) {
+    e->as.slot = (struct trace_slot){
+        .tenant = bytes(r->head.tenant), .name = bytes(r->name), .on = r->on, .slot_ms = r->after_ms};
+}
+
+static struct trace_identity token(const struct rec_token_info *t) {
+    return (struct trace_identity){.what = TID_TOKEN,
+                                   .id = bytes(t->id),
+                                   .hash = bytes(t->hash),
+                                   .is_admin = (t->roles & 1) != 0 && t->tenant.len == 0 && t->expires_ms == 0};
+}
+
+static void begins(struct arena *arena, const struct rec_directory *r, struct trace_identity *ret) {
+    struct trace_identity *first = ARENA_ARRAY(arena, struct trace_identity, r->tokens.count + 1);
+    const struct rec_token_info *tokens = r->tokens.at;
+    for (uint32_t i = 0; i < r->tokens.count; i++) first[i] = token(&tokens[i]);
+    *ret = (struct trace_identity){.what = TID_BEGINS, .first = first, .first_count = r->tokens.count};
+}
+
+static void identity(struct arena *arena, const struct record *r, struct trace_identity *ret) {
+    const union record_body *b = &r->body;
+    *ret = (struct trace_identity){.what = r->kind == REC_SECRETS ? TID_SECRETS : TID_SESSION_ENDED};
+    if (r->kind == REC_DIRECTORY) begins(arena, &b->as_REC_DIRECTORY, ret);
+    if (r->kind == REC_TOKEN) *ret = token(&b->as_REC_TOKEN.token);
+    if (r->kind == REC_TOKEN_ENDED)
+        *ret = (struct trace_identity){.what = TID_TOKEN_ENDED, .id = bytes(b->as_REC_TOKEN_ENDED.id)};
+    if (r->kind == REC_TICKET)
+        *ret = (struct trace_identity){.what = TID_LINK,
+                                       .hash = bytes(b->as_REC_TICKET.hash),
+                                       .instead = bytes(b->as_REC_TICKET.instead),
+                                       .expires_ms = b->as_REC_TICKET.expires_ms};
+    if (r->kind == REC_TICKET_SPENT)
+        *ret = (struct trace_identity){.what = TID_LINK_SPENT, .hash = bytes(b->as_REC_TICKET_SPENT.hash)};
+}
+
+static enum trace_principal principal_kind(uint8_t kind) {
+    static const enum trace_principal words[] = {
+        [KIND_UNKNOWN] = TP_UNKNOWN, [KIND_PERSON] = TP_PERSON, [KIND_SERVICE] = TP_SERVICE,
+        [KIND_AGENT] = TP_AGENT,     [KIND_WORKER] = TP_WORKER, [KIND_JOB] = TP_JOB};
+    REQUIRE(kind < KIND_COUNT);
+    return words[kind];
 }
 
 static void body(struct arena *arena, const struct record *r, struct trace_entry *e) {
@@ -659,18 +716,16 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.attempt = (struct trace_attempt){
             .flow = b->as_REC_STARTED.flow, .ordinal = b->as_REC_STARTED.ordinal, .attempt = b->as_REC_STARTED.attempt};
         break;
-    case REC_STOPPING:
-        e->as.attempt = (struct trace_attempt){.flow = b->as_REC_STOPPING.flow,
-                                               .ordinal = b->as_REC_STOPPING.ordinal,
-                                               .attempt = b->as_REC_STOPPING.attempt,
-                                               .stop = adapter_stop((enum stop_cause)b->as_REC_STOPPING.stop)};
-        break;
+    case REC_STOPPING: stopping(&b->as_REC_STOPPING, e); break;
     case REC_ENDED: ended(&b->as_REC_ENDED, e); break;
     case REC_DUE:
         e->as.due = (struct trace_due_of){b->as_REC_DUE.flow, b->as_REC_DUE.ordinal, due(b->as_REC_DUE.due)};
         break;
     case REC_FLOW_DUE: flow_due(&b->as_REC_FLOW_DUE, e); break;
-    case REC_VERDICT: answered(&b->as_REC_VERDICT, e); break;
+    case REC_VERDICT:
+        answered(&b->as_REC_VERDICT, e);
+        e->as.verdict.by = principal_kind(b->head.caller.kind);
+        break;
     case REC_KEY_EXPIRED:
         e->as.key = (struct trace_key){bytes(b->as_REC_KEY_EXPIRED.head.tenant), bytes(b->as_REC_KEY_EXPIRED.key)};
         break;
@@ -699,18 +754,20 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.slot.tenant = bytes(b->head.tenant);
         e->as.slot.name = bytes(b->as_REC_SCHEDULE_REMOVED.name);
         break;
-    case REC_SCHEDULE_PAUSED:
-        e->as.slot = (struct trace_slot){.tenant = bytes(b->head.tenant),
-                                         .name = bytes(b->as_REC_SCHEDULE_PAUSED.name),
-                                         .on = b->as_REC_SCHEDULE_PAUSED.on,
-                                         .slot_ms = b->as_REC_SCHEDULE_PAUSED.after_ms};
-        break;
+    case REC_SCHEDULE_PAUSED: schedule_paused(&b->as_REC_SCHEDULE_PAUSED, e); break;
     case REC_SCHEDULE_SLOT: slot(&b->as_REC_SCHEDULE_SLOT, e); break;
     case REC_SCHEDULE_BACKFILL: backfill(arena, &b->as_REC_SCHEDULE_BACKFILL, e); break;
     case REC_MEMO_KEPT:
     case REC_MEMO_HIT:
     case REC_MEMO_DROPPED: memo(r, e); break;
     case REC_CHECKPOINT: checkpoint(&b->as_REC_CHECKPOINT, e); break;
+    case REC_DIRECTORY:
+    case REC_TOKEN:
+    case REC_TOKEN_ENDED:
+    case REC_SESSION_ENDED:
+    case REC_TICKET:
+    case REC_TICKET_SPENT:
+    case REC_SECRETS: identity(arena, r, &e->as.identity); break;
     case REC_POOL:
     case REC_TOPIC:
     case REC_TENANT:

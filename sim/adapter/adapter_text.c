@@ -52,6 +52,7 @@ static const char *const words[] = {
     [TR_MEMO_HIT] = "hit",
     [TR_MEMO_DROPPED] = "dropped",
     [TR_CLOCK] = "clock",
+    [TR_IDENTITY] = "identity",
 };
 
 static void attempt_text(const struct adapter_line *l, const struct trace_attempt *a, bool is_over) {
@@ -124,6 +125,8 @@ static void short_text(const struct adapter_line *l, const struct trace_entry *e
                  e->as.health.attempt, e->as.health.healthy ? "good" : "bad");
     else if (e->kind == TR_POLICY)
         snprintf(l->out, l->len, "%s is at version %lu", l->word, (unsigned long)e->as.policy.version);
+    else if (e->kind == TR_IDENTITY)
+        snprintf(l->out, l->len, "%s (%d) %.*s", l->word, (int)e->as.identity.what, BYTES(e->as.identity.id));
     else if (e->kind == TR_CLOCK)
         snprintf(l->out, l->len, "%s moves by %ld ms", l->word, (long)e->as.clock.by_ms);
     else if (e->kind == TR_OPENED || e->kind == TR_PAUSED || e->kind == TR_KEY_EXPIRED || e->kind == TR_STORE ||

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model_cause.h"
+#include "model_identity.h"
 #include "model_job.h"
 #include "model_limit.h"
 #include "model_memo.h"
@@ -25,6 +26,7 @@ void model_free(struct model *m) {
     if (m == NULL) return;
     model_flows_free(m);
     model_limits_free(m);
+    model_identity_free(m);
     model_services_free(m);
     model_schedules_free(m);
     model_values_free(m);
@@ -492,6 +494,8 @@ static bool approved(struct model *m, struct model_flow *f, struct model_job *j,
     if (e->principal.len == 0) return model_object(text, "approved by nobody");
     if (j->spec.four_eyes && same_text(f->submitter, e->principal))
         return model_object(text, "approved by its submitter");
+    if (!model_identity_may_approve(e->as.verdict.by))
+        return model_object(text, "approved by somebody who is no person");
     model_job_vote(j, e->principal);
     if (j->vote_count >= (j->spec.quorum > 0 ? j->spec.quorum : 1)) model_rules_gate_passed(m, f, j);
     return true;
@@ -701,6 +705,7 @@ static bool subject(const struct trace_entry *e, uint64_t *ret_flow, uint32_t *r
     case TW_VERSION:
     case TR_MEMO_DROPPED:
     case TR_CLOCK:
+    case TR_IDENTITY:
     case TR_OPENED:
     case TR_SUBMITTED:
     case TR_WORKER:
@@ -774,6 +779,7 @@ static bool apply(struct model *m, const struct trace_entry *e, char *text) {
     if (e->kind == TR_WORKER) model_service_attach(m, e->as.worker.worker);
     if (e->kind == TR_STORE) model_schedule_changes(m, &e->as.change);
     if (e->kind >= TR_SCHEDULE && e->kind <= TR_SCHEDULE_BACKFILL) return model_schedule_record(m, e, text);
+    if (e->kind == TR_IDENTITY) return model_identity_record(m, &e->as.identity, text);
     if (e->kind == TR_CLOCK) return model_clock(m, &e->as.clock, text);
     if (e->kind == TR_MEMO_DROPPED) return model_memo_dropped(m, &e->as.memo, text);
     if (!subject(e, &id, &ordinal)) return true;

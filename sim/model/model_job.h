@@ -140,6 +140,7 @@ struct model_room { /* what a tenant may have queued; 0 = no limit */
 };
 struct model_schedule; /* model_schedule.c */
 struct model_memo;     /* model_memo.c */
+struct model_identity; /* model_identity.c */
 
 struct model {
     struct model_flow *flows;
@@ -150,6 +151,7 @@ struct model {
     int64_t time_ms; /* of the record at hand */
     uint64_t policy; /* version in force, 0 = none was told */
     uint64_t checkpoint, checkpoint_upto; /* number of the newest, and how far it goes; 0 = there is none */
+    struct model_identity *identity;
     struct model_made *made; /* and not yet told */
     uint32_t made_count;
     struct model_service *services;

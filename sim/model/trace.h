@@ -250,6 +250,7 @@ enum trace_kind {
     TR_MEMO_DROPPED, /* as.memo: tenant, key */
     TR_CLOCK,        /* as.clock; its own time is the old one */
     TR_CHECKPOINT,   /* as.checkpoint */
+    TR_IDENTITY,     /* as.identity */
     TR_OTHER,        /* a record without meaning for the rules (pools, topics, tenants): keeps the LSNs dense */
     TR_END,          /* kinds below this are records */
 
@@ -407,6 +408,8 @@ struct trace_flow_due {
     bool is_deadline; /* it is late; else its main jobs have run for too long */
 };
 
+enum trace_principal { TP_UNKNOWN, TP_PERSON, TP_SERVICE, TP_AGENT, TP_WORKER, TP_JOB, TP_COUNT };
+
 struct trace_verdict_on {
     uint64_t flow; /* the job the question was about */
     uint32_t ordinal;
@@ -417,6 +420,7 @@ struct trace_verdict_on {
     int64_t again_ms;
     bool fatal;
     uint64_t policy; /* version of the rules that answered */
+    enum trace_principal by; /* what the one who answered is */
     struct trace_bytes cache_key; /* of a rendered spec; len 0 = none */
 };
 
@@ -463,6 +467,26 @@ struct trace_limit {
 
 struct trace_checkpoint { /* of the journal: what it covers */
     uint64_t number, from_lsn, upto_lsn;
+};
+
+enum trace_identity_what {
+    TID_BEGINS,        /* first */
+    TID_TOKEN,         /* id, hash, is_admin */
+    TID_TOKEN_ENDED,   /* id */
+    TID_LINK,          /* hash, instead, expires_ms */
+    TID_LINK_SPENT,    /* hash */
+    TID_SESSION_ENDED,
+    TID_SECRETS,
+    TID_COUNT
+};
+
+struct trace_identity {
+    enum trace_identity_what what;
+    struct trace_bytes id, hash, instead;
+    bool is_admin; /* of all tenants, for ever */
+    int64_t expires_ms;
+    const struct trace_identity *first; /* the tokens with which it begins */
+    uint32_t first_count;
 };
 
 struct trace_policy {
@@ -606,6 +630,7 @@ enum trace_effect {
     TE_DROP,
     TE_QUESTION,
     TE_SLOTS,
+    TE_TOKEN_ENDED,
     TE_CHANGED,
     TE_PUBLISHED,
     TE_COUNT
@@ -714,6 +739,7 @@ struct trace_entry {
         struct trace_undo undo;
         struct trace_policy policy;
         struct trace_checkpoint checkpoint;
+        struct trace_identity identity;
         struct trace_service service;
         struct trace_scaled scaled;
         struct trace_health health;

@@ -59,6 +59,7 @@ bool simwire_says(const struct msg *m) {
     case CMD_CHECKPOINT:
     case CMD_HEALTH:
     case CMD_SCHEDULE_SLOTS:
+    case CMD_IDENTITY:
     case CMD_PROJECTED:
     case CMD_COUNT: break;
     }

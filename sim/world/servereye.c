@@ -346,7 +346,8 @@ static void leaves(void *ctx, const struct effect *e) {
         break;
     case EFFECT_CHANGED:
     case EFFECT_PUBLISHED: simstore_released(h, e); break;
-    case EFFECT_SLOTS_WANTED: break;
+    case EFFECT_SLOTS_WANTED:
+    case EFFECT_TOKEN_ENDED: break;
     }
 }
 

@@ -38,7 +38,7 @@ static uint64_t clock_us(struct clock *c) {
 }
 
 static uint64_t clock_random(struct clock *c) {
-    return rng_u64(&of_clock(c)->rng);
+    return rng_u64(&of_clock(c)->clock_rng);
 }
 
 static int64_t now_us(const struct serverhost *h) {
@@ -376,6 +376,7 @@ void serverhost_start(struct serverhost *h) {
 
 void serverhost_init(struct serverhost *h, struct world *w, struct rng rng) {
     *h = (struct serverhost){.w = w, .rng = rng};
+    rng_init(&h->clock_rng, w->plan.seed ^ 0x10e47177u);
     h->disk = simdisk_new(rng_u64(&h->rng));
     if (w->plan.ram) h->ram = ram_new(&(struct ram_options){0});
     h->clock = (struct clock){clock_wall, clock_mono, clock_random, clock_us};

@@ -35,6 +35,7 @@ enum host_crash { CRASH_KILL, CRASH_POWER };
 struct serverhost {
     struct world *w;
     struct rng rng;
+    struct rng clock_rng; /* what the server draws: how much it draws moves nothing else */
     struct simdisk *disk;
     struct ram *ram; /* its journal, in place of files on the disk; NULL = it is there */
     struct clock clock;

@@ -420,6 +420,10 @@ static void answer_question(struct simclient *c, const struct seen_question *q) 
     if (v->verdict == VERDICT_AGAIN) v->again_ms = world_true(c->w).ms + rng_range(&c->rng, 10, 1000);
     if (v->verdict == VERDICT_CONSTRAIN || v->verdict == VERDICT_REDACT) v->payload = SLICE("{}");
     m->is_inside = q->gate == GATE_POLICY || q->gate == GATE_OUTPUT; /* of people the server takes no such word */
+    if (!c->w->quiet && q->gate == GATE_APPROVAL && rng_below(&c->identity_rng, 6) == 0) { /* somebody's agent does */
+        m->is_inside = true;
+        m->cmd.caller.kind = KIND_AGENT;
+    }
     tell(c, m);
 }
 
@@ -527,8 +531,42 @@ static void change_policy(struct simclient *c) {
     tell(c, m);
 }
 
+/* By the back door, for these come by HTTP: links that are used, also twice, and late; tokens that come and go. The
+ * hashes are of nothing. */
+static void change_identity(struct simclient *c) {
+    if (c->w->quiet || rng_below(&c->identity_rng, 8) != 0) return;
+    struct msg *m = message(c, CMD_IDENTITY);
+    struct cmd_identity *x = &m->cmd.as.identity;
+    struct rec_token_info *t = ARENA_NEW(&m->arena, struct rec_token_info);
+    struct rec_session *s = ARENA_NEW(&m->arena, struct rec_session);
+    uint32_t link = c->links > 0 ? c->links - rng_below(&c->identity_rng, c->links < 3 ? c->links : 3) : 1;
+    uint32_t token = c->tokens > 0 ? c->tokens - rng_below(&c->identity_rng, c->tokens < 5 ? c->tokens : 5) : 1;
+    int64_t now = world_true(c->w).ms;
+    x->op = (enum identity_op)(IDENTITY_TOKEN_SET + rng_below(&c->identity_rng, IDENTITY_SECRETS - IDENTITY_TOKEN_SET));
+    x->who = principal(&m->arena, "u", rng_below(&c->identity_rng, 3));
+    x->expires_ms = now + rng_range(&c->identity_rng, 100, 20000);
+    if (x->op == IDENTITY_TICKET_ADD) link = ++c->links;
+    if (x->op == IDENTITY_TOKEN_SET && rng_below(&c->identity_rng, 3) != 0) token = ++c->tokens;
+    uint8_t kind = x->op == IDENTITY_TICKET_ADD || x->op == IDENTITY_TICKET_USE ? 1 : 2;
+    x->hash = workload_hash(&m->arena, (link << 8) + kind);
+    x->id = principal(&m->arena, "k", token);
+    *t =
+        (struct rec_token_info){.id = x->id,
+                                .hash = workload_hash(&m->arena, (token << 8) + 2 + rng_below(&c->identity_rng, 2) * 3),
+                                .name = x->who,
+                                .roles = 1u << rng_below(&c->identity_rng, 3),
+                                .kind = KIND_SERVICE,
+                                .created_ms = now};
+    *s = (struct rec_session){x->who, rng_below(&c->identity_rng, 50), x->expires_ms};
+    x->tokens = t;
+    x->sessions = s;
+    x->token_count = x->session_count = 1;
+    tell(c, m);
+}
+
 static void keep_house(struct simclient *c) {
     change_policy(c);
+    change_identity(c);
     struct msg *m = message(c, CMD_READ);
     m->read = READ_QUESTIONS;
     tell(c, m);
@@ -607,6 +645,7 @@ void simclient_init(struct simclient *c, struct world *w, uint32_t node, bool is
     rng_init(&c->store_rng, w->plan.seed * 64 + node + 0x570e); /* its own: it moves no other draw */
     rng_init(&c->side, w->plan.seed ^ 0x5c4ed000u ^ node);      /* draws nothing from the other streams */
     rng_init(&c->words, w->plan.seed ^ 0x3a7d5000u ^ node);
+    rng_init(&c->identity_rng, w->plan.seed ^ 0x1de47000u ^ node);
 }
 
 void simclient_fini(struct simclient *c) {

@@ -18,8 +18,10 @@ struct world;
 struct simclient {
     struct world *w;
     struct rng rng;
-    struct rng side; /* for what came later than the first seeds */
+    struct rng side;  /* for what came later than the first seeds */
     struct rng words; /* for words about what is done outside */
+    struct rng identity_rng;
+    uint32_t links, tokens; /* made by the house */
     uint32_t node;
     bool is_house;
     uint64_t request;
@@ -30,10 +32,10 @@ struct simclient {
     struct msg *last_submit;               /* for a key used twice */
     struct seen_job dead[CLIENT_DEAD_MAX]; /* dead letters it read about */
     uint32_t dead_count;
-    uint32_t round; /* of the house */
+    uint32_t round;   /* of the house */
     struct vec peers; /* of struct simpeer *: a connection for each name and tenant it acts for */
     struct rng store_rng;
-    struct rng expand_rng; /* what is about foreach jobs */
+    struct rng expand_rng;      /* what is about foreach jobs */
     uint64_t store_versions[8]; /* of each key of simstore, the last that was told */
 };
 

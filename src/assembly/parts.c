@@ -20,6 +20,7 @@
     X(event_ring)      \
     X(playground)      \
     X(job_token)       \
+    X(identity)        \
     X(store_watch)     \
     X(sessions)        \
     X(subscribers)     \

@@ -81,6 +81,8 @@
     X(WIRE_PLAYGROUND_GET,   CAN_LOOK | CAN_OPERATE,       NAMES_ALL_TENANTS, 0,                    req_playground)      \
     X(WIRE_PLAYGROUND_DO,    CAN_OPERATE,                  NAMES_ALL_TENANTS, 0,                    req_playground_do)   \
     X(WIRE_LOGIN_NEW,        CAN_LOOK | CAN_OPERATE,       NAMES_NOTHING,     0,                    req_login_new)       \
+    X(WIRE_LOGIN_USE,        CAN_EVERYONE,                 NAMES_OWN,         0,                    req_login_use)       \
+    X(WIRE_LOGOUT,           CAN_EVERYONE,                 NAMES_OWN,         0,                    req_logout)          \
     X(WIRE_SOURCE_GET,       CAN_LOOK | CAN_OPERATE | CAN_JOB, NAMES_FLOWS,   0,                    req_source_get)      \
     X(WIRE_AGAIN,            CAN_SUBMIT | CAN_OPERATE,     NAMES_FLOWS,       0,                    req_again)
 /* clang-format on */

@@ -68,6 +68,10 @@
     X(old_policy_heard, "a verdict by an earlier version of the policy is accepted")            \
     X(forgot_unprojected, "a flow leaves memory before the history has its end")                \
     X(dead_letter_forgotten, "a flow leaves memory with a dead letter nobody has seen")         \
+    X(revocation_forgotten, "after a restart a token that was revoked opens doors again")       \
+    X(ticket_twice, "a login link that was used can be used again")                             \
+    X(agent_approves, "an agent's approval counts")                                             \
+    X(tenant_role_everywhere, "a token of one tenant is taken for one of all")                  \
     X(expired_key_served, "a submit is answered from an idempotency key whose time is over")    \
     X(memo_expired_served, "a result is used again after its time")                             \
     X(memo_quarantined_served, "a result that was quarantined is used again")                   \

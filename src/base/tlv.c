@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "netaddr.h"
 #include "panic.h"
 
 #define VARINT_BYTES_MAX 10u
@@ -587,9 +588,12 @@ static void json_number(const struct tlv_field *f, const void *at, struct json *
 }
 
 static void json_slice(const struct tlv_field *f, struct slice s, struct json *out) {
-    if (s.len == 0) return;
+    char address[NETADDR_TEXT_BYTES];
+    if (s.len == 0 || f->form == TLV_FORM_SECRET) return;
     json_key(out, f->name);
-    if (f->type == TLV_TEXT) {
+    if (f->form == TLV_FORM_ADDRESS && netaddr_text(s, address)) {
+        json_str(out, address);
+    } else if (f->type == TLV_TEXT) {
         json_text(out, s);
     } else if (f->type == TLV_HASH) {
         json_hex(out, s);

@@ -55,6 +55,8 @@ enum tlv_form {
     TLV_FORM_RENAMED, /* an enumeration: behind its words stand as many old ones, which are read, too; NULL = none */
     TLV_FORM_JSON,    /* a JSON text */
     TLV_FORM_MESSAGE, /* a message, described by `sub` */
+    TLV_FORM_ADDRESS, /* 4 or 16 bytes: of a machine */
+    TLV_FORM_SECRET,  /* a hash of a secret, or a secret encrypted: shown to nobody */
 };
 
 struct tlv_field {

@@ -230,6 +230,7 @@ static const struct cli_flag token_flags[] = {
     {"role",    0, "ROLE",     "admin, operator, submitter, approver, inspect, viewer, worker; may be repeated"},
     {"tenant",  0, "TENANT",   "tenant of the token (default: all tenants)"},
     {"expires", 0, "DURATION", "validity (default: does not expire)"},
+    {"kind",    0, "KIND",     "what its bearer is: person, service, agent or worker (default: worker for the role worker alone, else person); only a person can approve"},
     {0},
 };
 static const struct cli_flag schedule_flags[] = {

@@ -121,6 +121,10 @@
     X(http_burst,                  200000,         1,     100000000,      "requests","burst of HTTP requests of one caller after a pause") \
     X(session_ms,                  43200000,       1000,  2592000000,     "ms",     "how long a browser stays logged in: a working day") \
     X(login_link_ms,               300000,         1000,  86400000,       "ms",     "validity of an unused login link") \
+    X(tokens_max,                  100000,         1,     1000000,        "tokens", "tokens that are neither revoked nor removed, about 300 B each") \
+    X(ended_sessions_max,          16384,          16,    1000000,        "sessions","browser sessions that were ended before their time; all of one principal count once when there are too many") \
+    X(login_links_max,             1024,           4,     100000,         "links",  "unused login links; the oldest makes room") \
+    X(login_links_each,            4,              1,     1000,           "links",  "unused login links of one principal; its own oldest makes room, never that of another") \
     X(login_failures,              10,             1,     1000000,        "logins", "failed logins of one address in a row; one more is allowed each 10 s") \
     X(event_queue,                 1000,           1,     16384,          "events", "unread events buffered for one subscriber; beyond it events are read from the journal") \
     X(pack_bytes,                  16777216,       65536, 268435456,      "bytes",  "a pack of small blobs or logs that has reached this is closed; a start after a crash reads the open one") \

@@ -11,7 +11,7 @@ static const char instructions[] =
     "Reeve runs jobs, graphs of jobs and services durably. Submit scripts with submit_single_job or "
     "submit_dag_pipeline, or any flow with submit (plan checks it first). A submit returns at once: use wait, show, "
     "get_job_status and logs to follow it, why when something does not run. Answers are pages: go on with their cursor "
-    "or offset. Gates are for people: approve only what a person has decided.";
+    "or offset. Gates are for people: an agent can reject, only a person can approve.";
 
 bool mcp_revision_of(struct slice word, enum mcp_revision *ret) {
     for (uint32_t i = 0; i < MCP_REVISION_COUNT; i++)

@@ -68,8 +68,10 @@ static void then_questions(struct tool_call *c, uint8_t op, const void *const *p
     json_array_end(j);
     if (m->cursor.len > 0) tool_call_put_text(j, "cursor", m->cursor);
     if (m->questions.count > 0)
-        tool_call_put_str(j, "next",
-                          "approve with the job (or question) and the hash shown here, verdict approve or reject");
+        tool_call_put_str(
+            j, "next",
+            "a person approves with `reeve approve JOB` or in the console; to reject, call approve with the job "
+            "(or question), the hash shown here and verdict reject");
     tool_call_say(c);
 }
 
@@ -188,8 +190,15 @@ static struct slice polled_id(const struct wire_job_view *v) {
 
 static void write_key(struct tool_call *c, struct slice polled) {
     struct gate_decision *d = c->own;
+    if (d->approve) {
+        tool_call_refuse(
+            c, ERR_FORBIDDEN,
+            "only a person can approve: ask one to run `reeve kv set user:titan:hitl:status:%.*s APPROVED`",
+            SLICE_FMT(polled));
+        return;
+    }
     d->entry = (struct wire_kv_entry){tool_call_format(c, "user:titan:hitl:status:%.*s", SLICE_FMT(polled)),
-                                      d->approve ? SLICE("APPROVED") : SLICE("REJECTED")};
+                                      SLICE("REJECTED")};
     d->change = (struct wire_kv_change){.op = WIRE_KV_SET, .entries = {&d->entry, 1}};
     tool_call_ask(c, WIRE_KV_CHANGE, &d->change, then_decided);
 }

@@ -27,7 +27,7 @@ static const struct tool tools[] = {
     {"get_job_logs", "The end of what a job wrote, at most 16 KiB. `logs` reads any part of it.", "viewer", true, tool_job_logs, {
         {"job_id", TOOL_TEXT, true, "id it was submitted with, or FLOW/JOB"},
         {0}}},
-    {"approve_hitl_gate", "Says yes at a gate, so that the flow goes on. Only on behalf of a person who has decided so.", "approver", false, tool_gate_approve, {
+    {"approve_hitl_gate", "Says yes at a gate. An agent cannot: the answer is the command by which a person does.", "approver", false, tool_gate_approve, {
         {"gate_id", TOOL_TEXT, true, "hitl-gate-JOB_ID, or the id of the job before it"},
         {0}}},
     {"reject_hitl_gate", "Says no at a gate: it ends, and what needs it with it.", "approver", false, tool_gate_reject, {
@@ -150,11 +150,11 @@ static const struct tool tools[] = {
         {"most", TOOL_COUNT, false, "number of entries (default: 20, at most 100)"},
         {"cursor", TOOL_TEXT, false, "of the page before"},
         {0}}},
-    {"approve", "Answers a question, for exactly what was shown. Only on behalf of a person who has decided so.", "approver", false, tool_approve, {
+    {"approve", "Rejects what a question asks, for exactly what was shown. Approving needs a person: the answer is then the command for one.", "approver", false, tool_approve, {
         {"question", TOOL_COUNT, false, "its number"},
         {"job", TOOL_TEXT, false, "or: FLOW/JOB that stands before it"},
         {"hash", TOOL_TEXT, true, "that `questions` showed; refused when something else is asked by now"},
-        {"verdict", TOOL_TEXT, false, "approve (default) or reject"},
+        {"verdict", TOOL_TEXT, false, "reject; approve is answered with the command for a person"},
         {"reason", TOOL_TEXT, false, "why; it is kept"},
         {0}}},
     {"schedule_run", "Runs the flow of a schedule now, on your behalf. Refused while its last flow is running.", "submitter", false, tool_schedule_run, {

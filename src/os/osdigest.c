@@ -9,6 +9,7 @@
 #include <openssl/sha.h>
 #include <stdlib.h>
 
+#include "osseal.h"
 #include "panic.h"
 
 _Static_assert(DIGEST_BYTES == SHA256_DIGEST_LENGTH, "a digest is SHA-256");
@@ -56,7 +57,13 @@ static void op_sha1(struct hasher *d, struct slice bytes, uint8_t ret[DIGEST_SHA
 }
 
 struct hasher *osdigest(void) {
-    static struct hasher it = {
-        .whole = op_whole, .begin = op_begin, .more = op_more, .end = op_end, .drop = op_drop, .sha1 = op_sha1};
+    static struct hasher it = {.whole = op_whole,
+                               .begin = op_begin,
+                               .more = op_more,
+                               .end = op_end,
+                               .drop = op_drop,
+                               .sha1 = op_sha1,
+                               .seal = osseal,
+                               .unseal = osseal_open};
     return &it;
 }

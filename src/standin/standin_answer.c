@@ -6,13 +6,16 @@
 #include "asset.h"
 #include "console_assets.h"
 #include "cookie.h"
+#include "engine.h"
+#include "fold.h"
 #include "http_out.h"
+#include "journal_engine.h"
 #include "orion.h"
 #include "osclock.h"
 #include "osdigest.h"
-#include "osdisk.h"
 #include "requests.h"
 #include "standin_impl.h"
+#include "view_directory.h"
 
 #define TYPE_JSON "application/json"
 #define PREFIX API_PREFIX "/playground"
@@ -115,15 +118,14 @@ static enum err find_caller(struct auth *auth, const struct http_request *r, str
     return e == ERR_OK ? cookie_caller(auth, cookie.who, now, ret, why) : e;
 }
 
-/* As the server would: the tokens are in a file of the data directory, as hashes. */
-enum err standin_check(const struct standin *u, const struct http_request *r, struct why *why) {
-    struct disk *disk = NULL;
+/* As the server would: the tokens are in its journal, which is read for this one question. */
+static enum err check_in(const struct state *state, uint32_t shard, struct disk *disk, const struct http_request *r,
+                         struct why *why) {
     struct auth auth = {0};
     struct caller who = {0};
-    bool first = false;
-    enum err e = osdisk_open(u->data, &disk, why);
-    if (e != ERR_OK) return e;
-    e = auth_open(&auth, disk, osclock(), osdigest(), &first, why);
+    if (view_log(state) == 0)
+        return why_set(why, ERR_UNAUTHENTICATED, "the server has not started yet: try again in a moment");
+    enum err e = auth_open(&auth, disk, osclock(), osdigest(), shard, state, why);
     if (e == ERR_OK) e = find_caller(&auth, r, &who, why);
     if (e == ERR_OK && !role_may(who.roles, WIRE_PLAYGROUND_DO))
         e = why_set(why, ERR_FORBIDDEN, "%s is not allowed to %s: its token lacks the role", who.name,
@@ -131,7 +133,18 @@ enum err standin_check(const struct standin *u, const struct http_request *r, st
     if (e == ERR_OK && who.tenant[0] != 0)
         e = why_set(why, ERR_FORBIDDEN, "that concerns all tenants, and this token is for tenant %s only", who.tenant);
     auth_close(&auth);
-    osdisk_close(disk);
+    return e;
+}
+
+enum err standin_check(const struct standin *u, const struct http_request *r, struct why *why) {
+    struct journal_located from;
+    struct fold fold = {0};
+    enum err e = journal_engine_locate(u->data, &from, why);
+    if (e != ERR_OK) return e;
+    e = fold_run(from.reader, UINT64_MAX, &fold, why);
+    if (e == ERR_OK) e = check_in(engine_state(fold.engine), fold.shard, from.disk, r, why);
+    engine_free(fold.engine);
+    journal_located_close(&from);
     return e;
 }
 

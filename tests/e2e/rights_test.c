@@ -125,6 +125,8 @@ static const struct {
     {WIRE_TOKEN_NEW, "{\"name\": \"made\", \"tenant\": \"@tenant\", \"roles\": [\"viewer\"]}"},
     {WIRE_TOKEN_REVOKE, "{\"targets\": [\"00000000000\"]}"},
     {WIRE_TOKEN_LS, "{}"},
+    {WIRE_LOGIN_USE, "{\"ticket\": \"00\"}"},
+    {WIRE_LOGOUT, "{\"session\": 1}"},
     {WIRE_SCHEDULE_SET, "{\"name\": \"made\", \"expression\": \"every 1h\", \"paused\": true, \"flow\": {\"spec\": "
                         "{\"jobs\": {\"a\": {\"noop\": true}}}}}"},
     {WIRE_SCHEDULE_CHANGE, "{\"name\": \"@name\", \"op\": \"pause\"}"},

@@ -205,16 +205,22 @@ def case_by_agents():
                            "params": {"name": tool, "arguments": {"gate_id": gate_id}}})
         got = subprocess.run([t.REEVE, "mcp"], input=line + "\n", env=dict(os.environ, REEVE_DATA=t.DATA), timeout=60,
                              capture_output=True, text=True, check=True).stdout
-        return json.loads(json.loads(got)["result"]["content"][0]["text"])["status"]
+        return json.loads(json.loads(got)["result"]["content"][0]["text"])
     gate, b = waiting()
-    equal(agent("approve_hitl_gate", gate), "approved")
+    refused = agent("approve_hitl_gate", gate)  # an agent is no person
+    equal(refused["code"], "forbidden")
+    assert "reeve approve" in refused["message"], refused
+    decide(gate, "APPROVED")
     is_approved(gate, b)
     gate, b = waiting()
-    equal(agent("reject_hitl_gate", b[:-1]), "rejected")  # by the job before it
+    equal(agent("reject_hitl_gate", b[:-1])["status"], "rejected")  # by the job before it
     is_over(gate, b, "REJECTED")
     gate, b = waiting(name="other_gate.py", script=polling_script())  # a script, which polls
     until(lambda: word(gate), "WAITING")
-    equal(agent("approve_hitl_gate", gate), "approved")
+    refused = agent("approve_hitl_gate", gate)
+    equal(refused["code"], "forbidden")
+    assert "APPROVED" in refused["message"], refused
+    decide(gate, "APPROVED")
     wait(b)
 
 

@@ -428,6 +428,36 @@ static void draw_checkpoint(struct lab *l, struct command *cmd) {
                                                  .signature = slice_of(zero, sizeof zero)};
 }
 
+static void draw_identity(struct lab *l, struct command *cmd) {
+    static const char *const ids[] = {"a", "b", "c"};
+    static const uint8_t hashes[4][32] = {{1}, {2}, {3}, {4}}, sealed[60] = {1};
+    static struct rec_secret secret;
+    static struct rec_token_info tokens[2];
+    static struct rec_session session;
+    secret = (struct rec_secret){1 + pick(l, 2), SECRET_DATA_KEY, {sealed, sizeof sealed}};
+    for (uint32_t i = 0; i < 2; i++)
+        tokens[i] = (struct rec_token_info){.id = name(l, ids, 3),
+                                            .hash = slice_of(hashes[2 * i + pick(l, 2)], 32),
+                                            .name = name(l, ids, 3),
+                                            .tenant = pick(l, 2) ? tenant(l) : slice_of(NULL, 0),
+                                            .roles = pick(l, 4),
+                                            .kind = (uint8_t)pick(l, KIND_COUNT),
+                                            .expires_ms = pick(l, 2) * 1000};
+    session = (struct rec_session){name(l, ids, 3), pick(l, 3), engine_now(l->engine).ms + pick(l, 3) * 500};
+    cmd->as.identity = (struct cmd_identity){.op = (enum identity_op)pick(l, IDENTITY_OP_COUNT),
+                                             .log = 1 + pick(l, 2),
+                                             .secrets = &secret,
+                                             .secret_count = 1,
+                                             .tokens = tokens,
+                                             .token_count = 1 + pick(l, 2),
+                                             .sessions = &session,
+                                             .session_count = 1,
+                                             .id = name(l, ids, 3),
+                                             .hash = slice_of(hashes[pick(l, 4)], 32),
+                                             .who = name(l, ids, 3),
+                                             .expires_ms = engine_now(l->engine).ms + pick(l, 4) * 500};
+}
+
 static void draw(struct lab *l, struct command *cmd) {
     static const char *const people[] = {"ann", "bob", "cid"};
     static const uint8_t often[] = {CMD_SUBMIT,  CMD_SUBMIT, CMD_ADD,      CMD_ATTACH,         CMD_HEARTBEAT,
@@ -483,6 +513,7 @@ static void draw(struct lab *l, struct command *cmd) {
     case CMD_SCHEDULE_BACKFILL:
     case CMD_SCHEDULE_RUN:
     case CMD_SCHEDULE_SLOTS: draw_schedule(l, cmd); return;
+    case CMD_IDENTITY: draw_identity(l, cmd); return;
     case CMD_READ:
     case CMD_COUNT: return;
     }

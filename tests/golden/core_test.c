@@ -4,8 +4,10 @@
  * was at first, and `snapshot`, the state after the first half of them; the folders beside it have the same of further
  * scripts, each for what came later: store, limits and compensations; foreach jobs; services and policies; schedules,
  * kept results and flows that leave; triggers and flows that undo every failure; flows that keep their file; versions
- * that a service remembers; stages and times of flows; replicas and versions that start first; calendars and keys
- * that start schedules. The
+ * that a service remembers; stages and times of flows; replicas and versions that start first; calendars and keys that
+ * start schedules; identity. The digests they must lead to stand below, and were never computed again since. A
+ * container of batches is, little-endian and back to back: first and last LSN, epoch (8 bytes each), shard, rules (4
+ * each), time, seed (8 each), length (4), records. To make the folder of new rules:
  *
  *     golden_core_test --make tests/golden/core-vN
  *
@@ -117,6 +119,12 @@ static const struct golden versions[] = {
      {{REC_CHECKPOINT, REC_CHECKPOINT}},
      {0x51d692251cdb1d9d, 0xdcc2a1c7ce02a5dc},
      {0xa3389cbaf97a3b5e, 0xf842812bb5db6662}},
+    {"tests/golden/core-v5-identity",
+     11,
+     5,
+     {{REC_DIRECTORY, REC_SECRETS}},
+     {0xa7c5660fa628c317, 0x1b5310c510e1081f},
+     {0xc75eef98123c8b66, 0x361c0f3f48a34d5d}},
 };
 
 /* What a folder is made from: up to the snapshot, and behind it. */
@@ -933,6 +941,68 @@ static void finale_second_half(struct fixture *r) {
     fixture_crash(r);
 }
 
+/* ---- tokens, login links, ended sessions, and who caused a record ---- */
+
+static enum err ask_identity(struct fixture *r, const struct cmd_identity *what) {
+    static const uint8_t address[4] = {10, 0, 0, 1};
+    struct command cmd = {.kind = CMD_IDENTITY,
+                          .caller = {KIND_PERSON, SLICE("admin000001"), SPOKEN_HTTP, {address, sizeof address}}};
+    cmd.as.identity = *what;
+    return fixture_command(r, &cmd);
+}
+
+static struct rec_token_info identity_token(const char *id, const uint8_t hash[32], uint32_t roles) {
+    return (struct rec_token_info){.id = slice_str(id),
+                                   .hash = slice_of(hash, 32),
+                                   .name = SLICE("ann"),
+                                   .tenant = roles == 1 ? SLICE("") : SLICE("acme"),
+                                   .roles = roles,
+                                   .kind = KIND_PERSON,
+                                   .created_ms = 5,
+                                   .expires_ms = roles == 1 ? 0 : 4102444800000};
+}
+
+static const uint8_t identity_hashes[4][32] = {{1}, {2}, {3}, {4}}, identity_sealed[60] = {7};
+
+static void identity_first_half(struct fixture *r) {
+    struct rec_token_info tokens[] = {identity_token("admin000001", identity_hashes[0], 1),
+                                      identity_token("viewer00001", identity_hashes[1], 32)};
+    struct rec_session over = {SLICE("uid:0"), 17, 4102444800000};
+    struct rec_secret secrets[] = {{1, SECRET_DATA_KEY, {identity_sealed, sizeof identity_sealed}},
+                                   {2, SECRET_HMAC, {identity_sealed, sizeof identity_sealed}}};
+    assert_ok(ask_identity(r, &(struct cmd_identity){.op = IDENTITY_BEGIN,
+                                                     .log = 4711,
+                                                     .secrets = secrets,
+                                                     .secret_count = 2,
+                                                     .tokens = tokens,
+                                                     .token_count = 2,
+                                                     .sessions = &over,
+                                                     .session_count = 1}));
+    struct rec_token_info third = identity_token("submit00001", identity_hashes[2], 4);
+    assert_ok(ask_identity(r, &(struct cmd_identity){.op = IDENTITY_TOKEN_SET, .tokens = &third, .token_count = 1}));
+    struct cmd_identity link = {.op = IDENTITY_TICKET_ADD,
+                                .hash = slice_of(identity_hashes[0], 32),
+                                .who = SLICE("admin000001"),
+                                .expires_ms = 4102444800000};
+    assert_ok(ask_identity(r, &link));
+    link.hash = slice_of(identity_hashes[1], 32);
+    assert_ok(ask_identity(r, &link));
+}
+
+static void identity_second_half(struct fixture *r) {
+    struct rec_session over = {SLICE("viewer00001"), 18, 4102444800000};
+    struct rec_secret secret = {3, SECRET_DATA_KEY, {identity_sealed, sizeof identity_sealed}};
+    struct rec_token_info again = identity_token("submit00001", identity_hashes[3], 6);
+    assert_ok(
+        ask_identity(r, &(struct cmd_identity){.op = IDENTITY_TICKET_USE, .hash = slice_of(identity_hashes[0], 32)}));
+    assert_ok(ask_identity(r, &(struct cmd_identity){.op = IDENTITY_TOKEN_END, .id = SLICE("viewer00001")}));
+    assert_ok(ask_identity(r, &(struct cmd_identity){.op = IDENTITY_TOKEN_SET, .tokens = &again, .token_count = 1}));
+    assert_ok(
+        ask_identity(r, &(struct cmd_identity){.op = IDENTITY_SESSION_END, .sessions = &over, .session_count = 1}));
+    assert_ok(ask_identity(r, &(struct cmd_identity){.op = IDENTITY_SECRETS, .secrets = &secret, .secret_count = 1}));
+    fixture_crash(r);
+}
+
 static const struct script scripts[] = {
     {"core", script_first_half, script_core_end},
     {"store", store_first_half, store_second_half},
@@ -948,6 +1018,7 @@ static const struct script scripts[] = {
     {"replica", replica_first_half, replica_second_half},
     {"source", source_first_half, source_second_half},
     {"finale", finale_first_half, finale_second_half},
+    {"identity", identity_first_half, identity_second_half},
 };
 
 /* ---- files ---- */

@@ -52,6 +52,11 @@ export async function call(client, name, args = {}, options = {}) {
   return value;
 }
 
+/** Says yes at a gate, as a person does: an agent cannot. */
+export async function approve(reeve, job) {
+  await reeve.json("approve", job);
+}
+
 /** A token with these roles. */
 export async function tokenOf(reeve, name, ...roles) {
   const [given] = await reeve.json("token", "new", name, ...roles.flatMap((role) => ["--role", role]));

@@ -36,9 +36,11 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(viewer, "schedule", { flow: timed }), forbidden);
     await call(viewer, "schedules");
     await call(viewer, "artifacts", { job: `${made.flow}/g` });
-    assert.equal((await call(boss, "approve", { job: `${made.flow}/g`, hash })).status, "approved");
+    // An agent has the roles of its token and is no person: it can reject.
+    await assert.rejects(call(boss, "approve", { job: `${made.flow}/g`, hash }), { code: "forbidden", message: /only a person/ });
+    assert.equal((await call(boss, "approve", { job: `${made.flow}/g`, hash, verdict: "reject" })).status, "rejected");
     await assert.rejects(call(boss, "submit", { flow }), forbidden);
-    assert.equal((await call(agent, "wait", { target: made.flow, timeout_s: 60 })).state, "succeeded");
+    assert.equal((await call(agent, "wait", { target: made.flow, timeout_s: 60 })).state, "failed");
 
     const audit = await (await reeve.api("/audit?most=100")).json();
     const who = (kind) => audit.records.filter((one) => one.kind === kind).map((one) => one.principal);

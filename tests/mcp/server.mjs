@@ -4,8 +4,14 @@ import { closeAll, connect, Reeve, stopAll } from "./lib.mjs";
 let starting;
 const clients = new Map();
 
+/** `up` has started the worker; on a busy machine it attaches some time later. */
+async function withWorker(reeve) {
+  while (!(await reeve.json("workers")).some((worker) => worker.attached));
+  return reeve;
+}
+
 export function server() {
-  starting ??= Reeve.start();
+  starting ??= Reeve.start().then(withWorker);
   return starting;
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { call } from "./lib.mjs";
+import { approve, call } from "./lib.mjs";
 import { client, server } from "./server.mjs";
 
 const TOOLS = [
@@ -113,9 +113,10 @@ for (const how of ["stdio", "http"]) {
     assert.equal((await call(c, "get_job_status", { job_id: id("load") })).status, "PENDING");
     assert.equal((await call(c, "get_job_status", { job_id: `hitl-gate-${id("make")}` })).status, "RUNNING"); // as its script would be
     assert.equal((await call(c, "why", { job: id("load") })).code, "parents");
-    const yes = await call(c, "approve_hitl_gate", { gate_id: `hitl-gate-${id("make")}` });
-    assert.equal(yes.status, "approved");
-    assert.equal(yes.gate_id, `hitl-gate-${id("make")}`);
+    const job = `${got.flow}/hitl-gate-${id("make")}`;
+    const command = new RegExp(`reeve approve ${job}`);
+    await assert.rejects(call(c, "approve_hitl_gate", { gate_id: `hitl-gate-${id("make")}` }), { code: "forbidden", message: command });
+    await approve(await server(), job);
     assert.equal((await over(c, got.flow)).state, "succeeded");
   });
 

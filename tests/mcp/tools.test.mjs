@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { call } from "./lib.mjs";
-import { client } from "./server.mjs";
+import { approve, call } from "./lib.mjs";
+import { client, server } from "./server.mjs";
 
 for (const how of ["stdio", "http"]) {
   test(`${how}: plan tells what a flow would do, and runs nothing`, async () => {
@@ -92,6 +92,9 @@ for (const how of ["stdio", "http"]) {
     await assert.rejects(call(c, "approve", { job: asked.job, hash: "abc" }), { code: "invalid" });
     await assert.rejects(call(c, "approve", { job: asked.job, hash: asked.hash, verdict: "maybe" }), { code: "invalid" });
     await assert.rejects(call(c, "approve", { hash: asked.hash }), { code: "invalid" });
+    const yes = { code: "forbidden", message: new RegExp(`reeve approve ${flow}/g`) };
+    await assert.rejects(call(c, "approve", { job: asked.job, hash: asked.hash }), yes);
+    await assert.rejects(call(c, "approve", { job: asked.job, hash: asked.hash, verdict: "allow" }), yes);
     const done = await call(c, "approve", { question: asked.question, hash: asked.hash, verdict: "reject", reason: "no" });
     assert.equal(done.status, "rejected");
     assert.equal((await call(c, "wait", { target: flow, timeout_s: 60 })).state, "failed");
@@ -236,9 +239,7 @@ for (const how of ["stdio", "http"]) {
     const { flow } = await call(c, "submit", { flow: { jobs: { g: { gate: { message: "?" } }, after: { run: "true", needs: "g" } } } });
     assert.equal((await call(c, "pause", { name: flow })).status, "paused");
     assert.equal((await call(c, "show", { target: flow })).paused, true);
-    const { questions } = await call(c, "questions", { most: 100 });
-    const { hash } = questions.find((q) => q.job === `${flow}/g`);
-    await call(c, "approve", { job: `${flow}/g`, hash, verdict: "allow" }); // an earlier word
+    await approve(await server(), `${flow}/g`);
     assert.match((await call(c, "why", { job: `${flow}/after` })).code, /paused/);
     assert.equal((await call(c, "resume", { name: flow })).status, "resumed");
     assert.equal((await call(c, "wait", { target: flow, timeout_s: 60 })).state, "succeeded");

@@ -14,10 +14,10 @@
 #define PREFER_MS 5000
 
 enum set { SET_PLAIN, SET_CUDA, SET_CPU, SET_KEYED, SET_PINNED, SET_TOPIC, SET_OTHER_TENANT, SET_COUNT };
-enum kind { KIND_DEFAULT, KIND_CUDA, KIND_BARE, KIND_COUNT };
+enum kind { KIND_DEFAULT, KIND_CUDA, KIND_BARE, LOAD_KINDS };
 
 /* How many jobs of a set one worker of a kind holds. */
-static const uint32_t at_once[KIND_COUNT][SET_COUNT] = {
+static const uint32_t at_once[LOAD_KINDS][SET_COUNT] = {
     [KIND_DEFAULT] = {[SET_PLAIN] = 4, [SET_CPU] = 1, [SET_KEYED] = 4, [SET_PINNED] = 4, [SET_TOPIC] = 4},
     [KIND_CUDA] = {[SET_CUDA] = 2, [SET_TOPIC] = 2},
     [KIND_BARE] = {[SET_TOPIC] = 3},
@@ -106,7 +106,7 @@ static void come_or_go(struct load *l) {
         l->incarnation[i] = 0;
         return;
     }
-    struct worker_info info = info_of_kind(i == 0 ? KIND_DEFAULT : (enum kind)draw(l, KIND_COUNT));
+    struct worker_info info = info_of_kind(i == 0 ? KIND_DEFAULT : (enum kind)draw(l, LOAD_KINDS));
     info.slots = 1 + draw(l, 2);
     l->incarnation[i] = ++l->incarnation_last;
     assert_ok(fixture_attach_as(&l->rig, name, l->incarnation[i], &info));
@@ -181,14 +181,14 @@ static uint32_t key_room(struct load *l) {
     return v.width > v.taken ? v.width - v.taken : 0;
 }
 
-/* `kind` KIND_COUNT: whatever waits, of whichever tenant. */
+/* `kind` LOAD_KINDS: whatever waits, of whichever tenant. */
 static struct count count_slowly(struct load *l, enum kind kind) {
     uint32_t of_set[SET_COUNT] = {0};
     struct count c = {0};
     for (uint64_t f = 1; f <= l->flows; f++)
         for (uint32_t i = 0; i < l->jobs[f]; i++) {
             enum set set = (enum set)l->sets[f][i];
-            if (kind != KIND_COUNT && at_once[kind][set] == 0) continue;
+            if (kind != LOAD_KINDS && at_once[kind][set] == 0) continue;
             if (set == SET_KEYED && of_set[set] == key_room(l)) continue;
             if (!lacks_room(l, f, i)) continue;
             int64_t since = fixture_job(&l->rig, f, i).since.ms;
@@ -196,20 +196,20 @@ static struct count count_slowly(struct load *l, enum kind kind) {
             c.ready++;
             if (c.since_ms == 0 || since < c.since_ms) c.since_ms = since;
         }
-    for (uint32_t s = 0; s < SET_COUNT && kind != KIND_COUNT; s++)
+    for (uint32_t s = 0; s < SET_COUNT && kind != LOAD_KINDS; s++)
         if (at_once[kind][s]) c.need_milli += of_set[s] * 1000 / at_once[kind][s];
     return c;
 }
 
 static void compare(struct load *l, enum kind kind) {
     struct count got = {0}, want = count_slowly(l, kind);
-    struct worker_info info = info_of_kind(kind == KIND_COUNT ? KIND_DEFAULT : kind);
-    struct demand_query query = {.kind = kind == KIND_COUNT ? NULL : &info};
+    struct worker_info info = info_of_kind(kind == LOAD_KINDS ? KIND_DEFAULT : kind);
+    struct demand_query query = {.kind = kind == LOAD_KINDS ? NULL : &info};
     view_demand(engine_state(l->rig.engine), engine_live(l->rig.engine), &l->rig.limits, &query, count_view, &got);
     assert_int_equal(got.ready, want.ready);
     /* a set is in several classes when some of its preferences are over: each rounds for itself */
     assert_true(want.need_milli - got.need_milli <= SET_COUNT);
-    if (want.ready > 0 && kind != KIND_DEFAULT && kind != KIND_COUNT) assert_int_equal(got.since_ms, want.since_ms);
+    if (want.ready > 0 && kind != KIND_DEFAULT && kind != LOAD_KINDS) assert_int_equal(got.since_ms, want.since_ms);
 }
 
 static void demand_is_what_a_count_of_jobs_gives(void **state) {
@@ -222,12 +222,12 @@ static void demand_is_what_a_count_of_jobs_gives(void **state) {
         assert_ok(fixture_topic(&l.rig, "t", "gpu", "default"));
         for (uint32_t i = 0; i < STEPS; i++) {
             step(&l);
-            for (uint32_t kind = 0; kind <= KIND_COUNT; kind++) compare(&l, (enum kind)kind);
-            seen += count_slowly(&l, KIND_COUNT).ready;
+            for (uint32_t kind = 0; kind <= LOAD_KINDS; kind++) compare(&l, (enum kind)kind);
+            seen += count_slowly(&l, LOAD_KINDS).ready;
             if (i % 40 == 39) {
                 fixture_crash(&l.rig); /* nothing that was counted along could survive it */
                 for (uint32_t w = 0; w < WORKERS; w++) l.incarnation[w] = 0;
-                compare(&l, KIND_COUNT);
+                compare(&l, LOAD_KINDS);
             }
         }
         fixture_fini(&l.rig);

@@ -67,6 +67,8 @@ static void every_message_of_a_client_has_a_route(void **state) {
         {WIRE_BLOB_BEGIN, "a body of any length is a blob at once"},
         {WIRE_BLOB_PART, "the same"},
         {WIRE_BLOB_END, "the same"},
+        {WIRE_LOGIN_USE, "GET /login, which answers with a page and a cookie"},
+        {WIRE_LOGOUT, "DELETE /session, the same"},
         {WIRE_ORION_GET, "Orion's own paths, on a listener of their own"},
         {WIRE_TITAN_GET, "Titan's own frames, on a listener of their own"},
     };

@@ -1,30 +1,27 @@
-/* cookie_test.c: sessions of browsers, and the tickets that begin them. */
+/* cookie_test.c: sessions of browsers. */
 #include "test.h"
 
 #include <stdio.h>
 
-#include "login_ticket.h"
+#include "authlab.h"
+#include "cookie.h"
 #include "osclock.h"
-#include "osdigest.h"
-#include "session_revocation.h"
-#include "tmpdisk.h"
 
-static struct tmpdisk disk;
-static struct auth auth;
+static struct authlab lab;
+#define auth lab.auth
 static struct why why;
-static const wall_time now = {1000000};
+static wall_time now;
 
 static int setup(void **state) {
     (void)state;
-    bool first = false;
-    tmpdisk_make(&disk);
-    return auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why) == ERR_OK ? 0 : -1;
+    authlab_init(&lab);
+    now = lab.r.in.wall;
+    return 0;
 }
 
 static int teardown(void **state) {
     (void)state;
-    auth_close(&auth);
-    tmpdisk_remove(&disk);
+    authlab_fini(&lab);
     return 0;
 }
 
@@ -108,14 +105,14 @@ static void callers_that_can_be_found_again_may_have_a_cookie(void **state) {
                               {.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK)},
                               {.name = "admin", .roles = ROLE_BIT(ROLE_ADMIN)}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) assert_false(cookie_who(&others[i], who));
-    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES];
+    struct minted_token t;
     struct caller ann = {.name = "ann", .roles = ROLE_BIT(ROLE_VIEWER), .expires_ms = now.ms + 10};
-    assert_int_equal(auth_add(&auth, &ann, now, id, text, &why), ERR_OK);
-    assert_int_equal(cookie_caller(&auth, id, now, &got, &why), ERR_OK);
-    assert_string_equal(got.id, id);
-    assert_int_equal(cookie_caller(&auth, id, (wall_time){now.ms + 10}, &got, &why), ERR_UNAUTHENTICATED);
-    assert_int_equal(auth_revoke(&auth, slice_str(id), &why), ERR_OK);
-    assert_int_equal(cookie_caller(&auth, id, now, &got, &why), ERR_UNAUTHENTICATED);
+    assert_ok(authlab_token(&lab, &ann, now, &t));
+    assert_int_equal(cookie_caller(&auth, t.id, now, &got, &why), ERR_OK);
+    assert_string_equal(got.id, t.id);
+    assert_int_equal(cookie_caller(&auth, t.id, (wall_time){now.ms + 10}, &got, &why), ERR_UNAUTHENTICATED);
+    assert_ok(authlab_revoke(&lab, t.id));
+    assert_int_equal(cookie_caller(&auth, t.id, now, &got, &why), ERR_UNAUTHENTICATED);
 }
 
 /* Who logs out is out, also of a server that is started later; others stay in. */
@@ -123,59 +120,15 @@ static void a_revoked_cookie_stays_refused(void **state) {
     (void)state;
     struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 50, .number = 1}, b = a, got;
     char one[COOKIE_BYTES], two[COOKIE_BYTES];
-    bool first = false;
     b.number = 2;
     cookie_make(&auth, &a, one);
     cookie_make(&auth, &b, two);
-    assert_int_equal(session_revocation_add(&auth, &a, now, &why), ERR_OK);
+    assert_ok(authlab_logout(&lab, a.who, a.number, a.expires_ms));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cookie_read(&auth, slice_str(one), now, &got, &why), ERR_UNAUTHENTICATED);
         assert_int_equal(cookie_read(&auth, slice_str(two), now, &got, &why), ERR_OK);
-        auth_close(&auth);
-        assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why), ERR_OK);
-        assert_false(first);
+        assert_ok(authlab_restart(&lab, &why));
     }
-    /* what would be over by itself is not kept, nor what is of a token that is gone */
-    struct cookie c = {.who = "uid:0", .expires_ms = now.ms + 500, .number = 3};
-    struct cookie gone = {.who = "0123456789a", .expires_ms = now.ms + 500, .number = 4};
-    assert_int_equal(session_revocation_add(&auth, &gone, now, &why), ERR_OK);
-    assert_int_equal(auth.ended.count, 2);
-    assert_int_equal(session_revocation_add(&auth, &c, (wall_time){now.ms + 60}, &why), ERR_OK);
-    assert_int_equal(auth.ended.count, 1);
-}
-
-/* There is room for so many. Then all sessions of the one who logs out end together, and nobody else's. */
-static void many_that_log_out_are_kept_as_one(void **state) {
-    (void)state;
-    struct cookie c = {.who = "uid:0", .expires_ms = now.ms + 50}, other = {.who = "uid:7", .expires_ms = now.ms + 50};
-    other.number = 1;
-    for (c.number = 1; c.number <= SESSION_REVOCATIONS_MAX; c.number++) *(struct cookie *)vec_push(&auth.ended) = c;
-    assert_false(session_revocation_has(&auth, &c)); /* one that did not log out */
-    struct cookie late = c;
-    late.expires_ms += 100;
-    assert_int_equal(session_revocation_add(&auth, &late, now, &why), ERR_OK);
-    assert_int_equal(auth.ended.count, 1);
-    assert_true(session_revocation_has(&auth, &c) && session_revocation_has(&auth, &late));
-    assert_false(session_revocation_has(&auth, &other));
-    late.expires_ms++; /* came in later */
-    assert_false(session_revocation_has(&auth, &late));
-}
-
-static void a_damaged_file_of_sessions_is_refused(void **state) {
-    (void)state;
-    struct cookie a = {.who = "uid:0", .expires_ms = now.ms + 50, .number = 1};
-    bool first = false;
-    disk_file f;
-    assert_int_equal(session_revocation_add(&auth, &a, now, &why), ERR_OK);
-    auth_close(&auth);
-    assert_int_equal(disk.disk->ops->open(disk.disk, "sessions", DISK_WRITE, &f, &why), ERR_OK);
-    size_t written = 0;
-    assert_int_equal(disk.disk->ops->write(disk.disk, f, 14, "x", 1, &written, &why), ERR_OK);
-    disk.disk->ops->close(disk.disk, f);
-    assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why), ERR_CORRUPT);
-    assert_non_null(strstr(why.text, "sessions"));
-    assert_int_equal(disk.disk->ops->remove(disk.disk, "sessions", &why), ERR_OK);
-    assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &first, &why), ERR_OK);
 }
 
 /* Browsers keep cookies by host: the port is in the name. */
@@ -232,46 +185,6 @@ static void a_cookie_is_found_among_others(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_false(found(bad[i], &v));
 }
 
-static void a_ticket_is_good_once_and_soon(void **state) {
-    (void)state;
-    static struct login_tickets t;
-    char text[LOGIN_TICKET_BYTES], who[COOKIE_WHO_BYTES];
-    login_ticket_make(&t, &auth, "abc", 0, 100, text);
-    assert_int_equal(strlen(text), 32);
-    assert_false(login_ticket_use(&t, &auth, SLICE(""), 50, who));
-    assert_false(login_ticket_use(&t, &auth, slice_of(text, 31), 50, who));
-    assert_true(login_ticket_use(&t, &auth, slice_str(text), 99, who));
-    assert_string_equal(who, "abc");
-    assert_false(login_ticket_use(&t, &auth, slice_str(text), 99, who));
-    login_ticket_make(&t, &auth, "abc", 0, 100, text);
-    assert_false(login_ticket_use(&t, &auth, slice_str(text), 100, who)); /* too late */
-}
-
-/* Who asks for many links voids its own. */
-static void each_has_a_share_of_tickets(void **state) {
-    (void)state;
-    static struct login_tickets t;
-    char admin[LOGIN_TICKET_BYTES], made[LOGIN_TICKETS_EACH + 1][LOGIN_TICKET_BYTES], text[LOGIN_TICKET_BYTES],
-        who[COOKIE_WHO_BYTES];
-    login_ticket_make(&t, &auth, "admin", 0, 100, admin);
-    for (uint32_t i = 0; i < 2 * LOGIN_TICKETS_MAX; i++) login_ticket_make(&t, &auth, "viewer", 0, 100, text);
-    for (uint32_t i = 0; i <= LOGIN_TICKETS_EACH; i++) login_ticket_make(&t, &auth, "viewer", 0, 100, made[i]);
-    assert_false(login_ticket_use(&t, &auth, slice_str(text), 50, who));
-    assert_false(login_ticket_use(&t, &auth, slice_str(made[0]), 50, who)); /* its oldest made room */
-    for (uint32_t i = 1; i <= LOGIN_TICKETS_EACH; i++)
-        assert_true(login_ticket_use(&t, &auth, slice_str(made[i]), 50, who));
-    assert_true(login_ticket_use(&t, &auth, slice_str(admin), 50, who));
-    assert_string_equal(who, "admin");
-    /* all places taken by others: the oldest of all goes, and those that are over before it */
-    for (uint32_t i = 0; i < LOGIN_TICKETS_MAX; i++) {
-        snprintf(who, sizeof who, "u%u", i);
-        login_ticket_make(&t, &auth, who, 100, 200 + (i == 7), made[i == 0 ? 0 : 1]);
-    }
-    login_ticket_make(&t, &auth, "late", 150, 300, text);
-    assert_false(login_ticket_use(&t, &auth, slice_str(made[0]), 150, who));
-    assert_true(login_ticket_use(&t, &auth, slice_str(text), 150, who));
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -281,11 +194,7 @@ int main(void) {
         TEST(half_of_a_session_is_none),
         TEST(callers_that_can_be_found_again_may_have_a_cookie),
         TEST(a_cookie_is_found_among_others),
-        TEST(a_ticket_is_good_once_and_soon),
-        TEST(each_has_a_share_of_tickets),
         TEST(a_revoked_cookie_stays_refused),
-        TEST(many_that_log_out_are_kept_as_one),
-        TEST(a_damaged_file_of_sessions_is_refused),
         TEST(servers_on_one_host_have_cookies_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ static const char *const order[] = {
     "event_ring",
     "playground",
     "job_token",
+    "identity",
     "store_watch",
     "sessions",
     "subscribers",

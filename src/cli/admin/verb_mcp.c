@@ -263,6 +263,7 @@ static void converse(struct bridge *b) {
 enum err verb_mcp(struct cli *c) {
     struct bridge *b = ARENA_NEW(&c->arena, struct bridge);
     b->c = c;
+    c->is_agent = true;
     b->revision = MCP_2025_03_26; /* until one is agreed on */
     limits_default(&b->limits);
     b->world = (struct mcp_world){.ctx = b,

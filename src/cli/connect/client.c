@@ -131,7 +131,8 @@ static enum err say_hello(struct client *c, const struct client_place *w, const 
                            .version_max = FRAME_VERSION,
                            .peer = WIRE_PEER_CLIENT,
                            .build = slice_str(w->build),
-                           .token = slice_str(token)};
+                           .token = slice_str(token),
+                           .agent = w->agent};
     if (strncmp(c->address, "unix:", 5) == 0 && w->token == NULL) m.token = (struct slice){0}; /* the kernel vouches */
     enum err e = client_ask(c, WIRE_HELLO, &m, &f, why);
     if (e != ERR_OK) return e;

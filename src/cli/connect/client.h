@@ -46,6 +46,7 @@ struct client_place {   /* where the server may be; each may be NULL */
     const char *server; /* host:port, tls://host:port or unix:/path */
     const char *token;
     const char *build; /* of this program */
+    bool agent;        /* what is asked is an agent's wish */
     const struct secure_ops *secure;
     struct secure_files tls; /* without any, ca.pem in the folder tls of `data`, if it is there */
 };

@@ -209,7 +209,9 @@ enum err cli_connect(struct cli *c) {
     const struct client_place *where;
     enum err e = server_choice(c, &where, c->why);
     if (e != ERR_OK) return e;
-    e = client_open(&c->client, where, c->why);
+    struct client_place place = *where;
+    place.agent = c->is_agent;
+    e = client_open(&c->client, &place, c->why);
     if (e == ERR_UNKNOWN && where->server == NULL) server_choice_explain(c, c->why);
     return e;
 }

@@ -112,6 +112,7 @@ struct cli {
     bool json; /* the format is for programs */
     bool is_terminal, colour;
     struct client_place place; /* of the server, once it is chosen (server_choice.h) */
+    bool is_agent;             /* what it asks is an agent's wish (`reeve mcp`) */
     bool is_placed;
     struct client client; /* connected, unless the verb is offline */
     struct arena arena;

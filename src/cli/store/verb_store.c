@@ -217,21 +217,34 @@ enum err verb_kv_watch(struct cli *c) {
 
 /* ---- tokens ---- */
 
+/* A job has its token from the server alone. */
+static enum err kind_of(struct cli *c, uint8_t *ret) {
+    struct slice word = cli_flag_text(c, "kind");
+    *ret = WIRE_PRINCIPAL_UNKNOWN;
+    for (uint8_t i = WIRE_PRINCIPAL_PERSON; i < WIRE_PRINCIPAL_JOB; i++)
+        if (slice_eq(word, slice_str(wire_principal_words[i]))) *ret = i;
+    if (word.len == 0 || *ret != WIRE_PRINCIPAL_UNKNOWN) return ERR_OK;
+    return cli_refuse(c, ERR_INVALID, "--kind %.*s: expected person, service, agent or worker", SLICE_FMT(word));
+}
+
 enum err verb_token_new(struct cli *c) {
     struct client_frame f;
     struct wire_name *roles = ARENA_ARRAY(&c->arena, struct wire_name, CLI_GIVEN_MAX);
     const char *value;
     uint32_t count = 0;
     int64_t valid = 0;
+    uint8_t kind = 0;
     for (uint32_t at = 0; (value = cli_flag_next(c, "role", &at)) != NULL;) roles[count++].name = slice_str(value);
     enum err e = cli_flag_duration(c, "expires", &valid);
+    if (e == ERR_OK) e = kind_of(c, &kind);
     if (e == ERR_OK && count == 0)
         e = cli_refuse(c, ERR_INVALID, "a token needs a role: pass --role, like --role submitter");
     if (e != ERR_OK) return e;
     struct wire_token_new m = {.name = slice_str(c->args[0]),
                                .tenant = cli_flag_text(c, "tenant"),
                                .roles = {roles, count},
-                               .expires_ms = valid > 0 ? c->world->clock->wall(c->world->clock).ms + valid : 0};
+                               .expires_ms = valid > 0 ? c->world->clock->wall(c->world->clock).ms + valid : 0,
+                               .kind = kind};
     e = client_ask(&c->client, WIRE_TOKEN_NEW, &m, &f, c->why);
     if (e != ERR_OK) return e;
     const struct wire_token_given *got = f.message;
@@ -244,7 +257,7 @@ enum err verb_token_new(struct cli *c) {
 }
 
 enum err verb_token_ls(struct cli *c) {
-    static const char *const heads[] = {"ID", "NAME", "TENANT", "ROLES", "MADE", "EXPIRES"};
+    static const char *const heads[] = {"ID", "NAME", "KIND", "TENANT", "ROLES", "MADE", "EXPIRES"};
     struct client_frame f;
     struct wire_page m = {0};
     struct out_table t;
@@ -257,7 +270,7 @@ enum err verb_token_ls(struct cli *c) {
         api_print_answer(c, "/tokens", f.op, got);
         return ERR_OK;
     }
-    out_table_init(&t, c, 6, heads);
+    out_table_init(&t, c, 7, heads);
     for (uint32_t i = 0; i < got->tokens.count; i++) {
         const struct wire_token_view *v = &list[i];
         const struct wire_name *roles = v->roles.at;
@@ -267,6 +280,7 @@ enum err verb_token_ls(struct cli *c) {
             buf_printf(&words, "%s%.*s", k ? "," : "", SLICE_FMT(roles[k].name));
         out_slice(&t, OUT_BOLD, v->id);
         out_slice(&t, OUT_PLAIN, v->name);
+        out_cell(&t, OUT_PLAIN, "%s", wire_principal_words[v->kind]);
         out_slice(&t, OUT_PLAIN, v->tenant);
         out_slice(&t, OUT_PLAIN, buf_slice(&words));
         out_cell(&t, OUT_PLAIN, "%s", out_time(v->created_ms, when));

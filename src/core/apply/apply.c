@@ -23,6 +23,7 @@
 
 #include "attempt.h"
 #include "clock_set.h"
+#include "directory.h"
 #include "effects.h"
 #include "expand.h"
 #include "external.h"
@@ -419,6 +420,13 @@ void apply(struct state *s, const struct record *r) {
         memo_drop(s, memo_find(s, tenant_find(s, b->head.tenant), b->as_REC_MEMO_DROPPED.key));
         break;
     case REC_CHECKPOINT: apply_checkpoint(s, &b->as_REC_CHECKPOINT); break;
+    case REC_DIRECTORY: directory_begin(s, &b->as_REC_DIRECTORY); break;
+    case REC_TOKEN: directory_set_token(s, &b->as_REC_TOKEN.token); break;
+    case REC_TOKEN_ENDED: directory_end_token(s, b->as_REC_TOKEN_ENDED.id); break;
+    case REC_SESSION_ENDED: directory_end_session(s, &b->as_REC_SESSION_ENDED.session); break;
+    case REC_TICKET: directory_add_ticket(s, &b->as_REC_TICKET); break;
+    case REC_TICKET_SPENT: directory_spend_ticket(s, b->as_REC_TICKET_SPENT.hash); break;
+    case REC_SECRETS: directory_set_secrets(s, &b->as_REC_SECRETS.secrets); break;
     case REC_KIND_END: PANIC("a record of no kind");
     }
     propagate_end(s);

@@ -3,6 +3,7 @@
 #include "apply.h"
 #include "attempt.h"
 #include "class.h"
+#include "directory.h"
 #include "expand.h"
 #include "external.h"
 #include "finale.h"
@@ -535,6 +536,13 @@ enum err apply_check(const struct state *s, const struct record *r, struct why *
     case REC_MEMO_HIT: return check_memo_hit(s, &b->as_REC_MEMO_HIT, why);
     case REC_MEMO_DROPPED: return check_memo_dropped(s, &b->as_REC_MEMO_DROPPED, why);
     case REC_CHECKPOINT: return check_checkpoint(s, &b->as_REC_CHECKPOINT, why);
+    case REC_DIRECTORY:
+    case REC_TOKEN:
+    case REC_TOKEN_ENDED:
+    case REC_SESSION_ENDED:
+    case REC_TICKET:
+    case REC_TICKET_SPENT:
+    case REC_SECRETS: return directory_check(s, r, why);
     case REC_KIND_END: break;
     }
     return misfit(why, "it is of no kind");

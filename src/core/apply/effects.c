@@ -157,3 +157,11 @@ void emit_changed(struct state *s, struct slice tenant, flow_id flow, struct sli
     own(&effect.as.store);
     push_from_apply(s, &effect);
 }
+
+void emit_token_ended(struct state *s, struct slice id) {
+    if (s->effects == NULL) return;
+    struct effect effect = {.kind = EFFECT_TOKEN_ENDED};
+    REQUIRE(id.len < sizeof effect.as.token_id);
+    memcpy(effect.as.token_id, id.ptr, id.len);
+    push_from_apply(s, &effect);
+}

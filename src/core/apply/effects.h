@@ -33,6 +33,8 @@ void emit_attempt(struct state *s, enum effect_kind kind, const struct attempt_e
 void emit_question(struct state *s, const struct question_effect *q);
 /* A key changed; nothing leaves when nobody watches it. */
 void emit_changed(struct state *s, struct slice tenant, flow_id flow, struct slice key, uint64_t version);
+/* A token opens nothing any more. */
+void emit_token_ended(struct state *s, struct slice id);
 
 /* A message, computed from the state at `lsn`; copies it. */
 void effects_publish(struct effects *x, const struct store_effect *message, uint64_t lsn);

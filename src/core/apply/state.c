@@ -2,6 +2,7 @@
 #include "state.h"
 
 #include "class.h"
+#include "directory.h"
 #include "flow.h"
 #include "key_cause.h"
 #include "memo.h"
@@ -74,6 +75,7 @@ void state_init(struct state *s, uint32_t shard) {
     index_init(&s->pool_by_name);
     index_init(&s->topic_by_name);
     store_init(&s->store);
+    directory_init(&s->directory);
     index_init(&s->quota_by_text);
     timer_init(s);
     arena_init(&s->scratch, SCRATCH_CHUNK_BYTES, SCRATCH_BYTES_MAX);
@@ -106,6 +108,7 @@ void state_fini(struct state *s) {
     FINI_POOL(s, topics, topic, it->name != NULL,
               (bytes_free(it->name), bytes_free(it->record), arena_fini(&it->arena)));
     store_fini(&s->store);
+    directory_fini(&s->directory);
     FINI_POOL(s, quotas, quota, it->text != NULL, bytes_free(it->text));
     FINI_POOL(s, services, service, it->key != NULL,
               (bytes_free(it->key), bytes_free(it->health.note), service_versions_release(it)));
@@ -167,7 +170,7 @@ size_t state_bytes(const struct state *s) {
     bytes += pool_bytes(&s->memos) + pool_bytes(&s->memo_jobs) + index_bytes(&s->memo_by_key);
     for (uint32_t i = 1; i <= s->tenants.high; i++) bytes += tenant_at(s, i)->memo_bytes;
     for (uint32_t i = 1; i <= s->fans.high; i++) bytes += fan_at(s, i)->expansions.slots * sizeof(uint32_t);
-    bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store);
+    bytes += s->timers.slots * sizeof(struct heap_item) + store_bytes(&s->store) + directory_bytes(&s->directory);
     for (uint32_t i = 0; i < s->buried.count; i++) bytes += flow_bytes(flow_at(s, s->buried.at[i]));
     for (uint32_t i = 1; i <= s->flows.high; i++) {
         const struct flow *f = flow_at(s, i);

@@ -50,6 +50,7 @@ static const decide_fn table[CMD_COUNT] = {
     [CMD_SCHEDULE_BACKFILL] = decide_schedule_backfill,
     [CMD_SCHEDULE_RUN] = decide_schedule_run,
     [CMD_SCHEDULE_SLOTS] = decide_schedule_slots,
+    [CMD_IDENTITY] = decide_identity,
 };
 
 void decide(struct decision *d, const struct command *cmd) {
@@ -71,8 +72,18 @@ struct record *decide_record(struct decision *d, enum record_kind kind, const st
     struct record *r = vec_push(d->records);
     r->kind = kind;
     r->version = RECORD_VERSION;
-    if (cmd) r->body.head.principal = cmd->principal;
+    if (cmd) {
+        r->body.head.principal = cmd->principal;
+        r->body.head.caller = cmd->caller;
+    }
     return r;
+}
+
+const char *decide_kind_phrase(uint8_t kind) {
+    static const char *const phrases[KIND_COUNT] = {"unknown",  "a person", "a service",
+                                                    "an agent", "a worker", "a job"};
+    REQUIRE(kind < KIND_COUNT);
+    return phrases[kind];
 }
 
 enum err refuse(struct decision *d, enum err e, const char *format, ...) {

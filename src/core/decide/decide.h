@@ -32,6 +32,8 @@ bool decide_lease(struct decision *d, struct live *live);
 
 /* Adds a record of that kind, caused by `cmd` (NULL: by the engine). Valid until the next one. */
 struct record *decide_record(struct decision *d, enum record_kind kind, const struct command *cmd);
+/* "an agent", for messages. */
+const char *decide_kind_phrase(uint8_t kind);
 /* Refuses. */
 enum err refuse(struct decision *d, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void decide_effect(struct decision *d, enum effect_kind kind, const struct attempt_effect *a);
@@ -83,6 +85,7 @@ enum err decide_schedule_pause(struct decision *d, const struct command *cmd);
 enum err decide_schedule_run(struct decision *d, const struct command *cmd);
 enum err decide_schedule_backfill(struct decision *d, const struct command *cmd);
 enum err decide_schedule_slots(struct decision *d, const struct command *cmd);
+enum err decide_identity(struct decision *d, const struct command *cmd);
 void decide_schedule_timer(struct decision *d, struct state *indices, uint32_t schedule);
 
 /* Checks shared by them. */

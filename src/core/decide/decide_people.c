@@ -182,6 +182,15 @@ static enum err check_voter(struct decision *d, const struct command *cmd, const
     return ERR_OK;
 }
 
+static enum err refuse_machine(struct decision *d, const struct command *cmd, const struct question *q) {
+    struct job_ref ref = job_ref_of(d->state, job_at(d->state, q->job));
+    struct slice name = job_name(job_at(d->state, q->job));
+    char flow[FLOW_TEXT_BYTES];
+    flow_text(d->state->shard, ref.flow, flow);
+    return refuse(d, ERR_FORBIDDEN, "only a person can approve, and %.*s is %s: ask one to run `reeve approve %s/%.*s`",
+                  SLICE_FMT(cmd->principal), decide_kind_phrase(cmd->caller.kind), flow, SLICE_FMT(name));
+}
+
 static enum err check_question(struct decision *d, const struct command *cmd, const struct question *q) {
     const struct cmd_verdict *c = &cmd->as.verdict;
     const struct state *s = d->state;
@@ -210,6 +219,8 @@ static enum err check_question(struct decision *d, const struct command *cmd, co
         return refuse(d, ERR_INVALID, "the time to ask again is in the past or too far away");
     if (q->gate != GATE_APPROVAL || c->verdict == VERDICT_AGAIN) return ERR_OK;
     if (cmd->principal.len == 0) return refuse(d, ERR_UNAUTHENTICATED, "an approval needs a name");
+    if (c->verdict != VERDICT_DENY && cmd->caller.kind > KIND_PERSON && !MUTANT(agent_approves))
+        return refuse_machine(d, cmd, q);
     return c->verdict == VERDICT_DENY ? ERR_OK : check_voter(d, cmd, q); /* anyone with the role may say no */
 }
 

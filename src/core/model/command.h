@@ -42,6 +42,7 @@ enum command_kind {
     CMD_SCHEDULE_RUN,
     CMD_SCHEDULE_SLOTS,
     CMD_CHECKPOINT, /* the journal was hashed up to a record, and the hash is signed */
+    CMD_IDENTITY,
     CMD_PROJECTED, /* the history is durable up to an LSN; kept in memory only, told again after a restart */
     CMD_READ, /* changes nothing; its answer proves that everything it could have seen is durable */
     CMD_COUNT
@@ -338,11 +339,38 @@ struct cmd_checkpoint { /* as rec_checkpoint */
     struct slice chain, key, signature;
 };
 
+enum identity_op {
+    IDENTITY_BEGIN,       /* log, secrets, tokens, sessions: once in the life of a journal */
+    IDENTITY_TOKEN_SET,   /* tokens[0]; made, or when its id is known, changed */
+    IDENTITY_TOKEN_END,   /* id */
+    IDENTITY_SESSION_END, /* sessions[0] */
+    IDENTITY_TICKET_ADD,  /* hash, who, expires_ms */
+    IDENTITY_TICKET_USE,  /* hash */
+    IDENTITY_SECRETS,     /* secrets: in place of all there are */
+    IDENTITY_OP_COUNT
+};
+
+struct cmd_identity { /* hashes and ciphertext are the shell's work */
+    enum identity_op op;
+    uint64_t log;
+    const struct rec_secret *secrets;
+    uint32_t secret_count;
+    const struct rec_token_info *tokens; /* ascending by hash */
+    uint32_t token_count;
+    const struct rec_session *sessions;
+    uint32_t session_count;
+    struct slice id;
+    struct slice hash; /* 32 bytes */
+    struct slice who;
+    int64_t expires_ms;
+};
+
 struct command {
     enum command_kind kind;
     uint64_t token; /* comes back with the answer; 0 = nobody waits for one */
     struct slice principal;
     struct slice tenant;
+    struct rec_caller caller; /* more about the principal; all zero = the engine or the server itself */
     union {
         struct cmd_submit submit;
         struct cmd_add add;
@@ -360,6 +388,7 @@ struct command {
         struct cmd_store store;
         struct cmd_limit limit;
         struct cmd_service service;
+        struct cmd_identity identity;
         struct cmd_policy policy;
         struct cmd_checkpoint checkpoint;
         uint64_t lsn; /* projected */

@@ -17,8 +17,9 @@ enum effect_kind {
     EFFECT_CHANGED,   /* a key of the store that someone watches changed; lost with the watches in a crash */
     EFFECT_PUBLISHED, /* a message on a channel that someone watches */
     EFFECT_SLOTS_WANTED, /* a schedule needs its next slots: CMD_SCHEDULE_SLOTS */
+    EFFECT_TOKEN_ENDED,  /* whoever came with the token has to go */
 };
-#define EFFECT_KIND_COUNT (EFFECT_SLOTS_WANTED + 1)
+#define EFFECT_KIND_COUNT (EFFECT_TOKEN_ENDED + 1)
 
 enum event_kind {
     EVENT_FLOW, /* submitted, grown, finished, … : `flow_state` */
@@ -96,6 +97,7 @@ struct effect {
         struct question_effect question;
         struct store_effect store; /* changed, published */
         struct slots_effect slots;
+        char token_id[TOKEN_ID_BYTES]; /* token_ended */
     } as;
 };
 

@@ -357,6 +357,24 @@ static const struct tlv_field checkpoint_fields[] = {
     TLV_FIELD(8, TLV_BYTES, snap_checkpoint, signature, .max = CHECKPOINT_SIGNATURE_BYTES),
 };
 
+static const struct tlv_field directory_fields[] = {
+    TLV_FIELD(1, TLV_U64, snap_directory, log),
+    TLV_FIELD(2, TLV_LIST, snap_directory, secrets, .max = 64, .sub = &rec_secret_desc),
+};
+static const struct tlv_field token_fields[] = {
+    TLV_FIELD(1, TLV_BYTES, snap_token, record, .max = MESSAGE_MAX, .form = TLV_FORM_SECRET),
+};
+static const struct tlv_field session_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, snap_session, who, .max = DIRECTORY_WHO_BYTES - 1),
+    TLV_FIELD(2, TLV_U64, snap_session, number),
+    TLV_FIELD(3, TLV_I64, snap_session, expires_ms),
+};
+static const struct tlv_field ticket_fields[] = {
+    TLV_FIELD(1, TLV_HASH, snap_ticket, hash, .form = TLV_FORM_SECRET),
+    TLV_FIELD(2, TLV_TEXT, snap_ticket, who, .max = DIRECTORY_WHO_BYTES - 1),
+    TLV_FIELD(3, TLV_I64, snap_ticket, expires_ms),
+};
+
 static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_HEADER] = TLV_DESC("header", snap_header, header_fields),
     [OBJ_TENANT] = TLV_DESC("tenant", snap_tenant, tenant_fields),
@@ -379,6 +397,10 @@ static const struct tlv_desc descs[OBJ_KIND_END] = {
     [OBJ_SERVICE] = TLV_DESC("service", snap_service, service_fields),
     [OBJ_TALLY] = TLV_DESC("tally", snap_tally, tally_fields),
     [OBJ_CHECKPOINT] = TLV_DESC("checkpoint", snap_checkpoint, checkpoint_fields),
+    [OBJ_DIRECTORY] = TLV_DESC("directory", snap_directory, directory_fields),
+    [OBJ_TOKEN] = TLV_DESC("token", snap_token, token_fields),
+    [OBJ_SESSION] = TLV_DESC("session", snap_session, session_fields),
+    [OBJ_TICKET] = TLV_DESC("ticket", snap_ticket, ticket_fields),
 };
 /* clang-format on */
 

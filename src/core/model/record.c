@@ -16,17 +16,31 @@
 #define HEAD_FIELD(tag_, type_, member_) \
     { .tag = (tag_), TLV_AT(TLV_TEXT, type_, head.member_), .max = NAME_MAX_BYTES, .name = #member_ }
 #define HEAD(type) HEAD_FIELD(1, type, principal), HEAD_FIELD(2, type, tenant), HEAD_FIELD(3, type, trace)
+#define HEAD_CALLER(type_) \
+    { .tag = 200, TLV_AT(TLV_MSG, type_, head.caller), .name = "caller", .sub = &caller_desc }
+
+const char *const principal_kind_words[KIND_COUNT] = {"unknown", "person", "service", "agent", "worker", "job"};
+const char *const spoken_words[SPOKEN_COUNT] = {"inside", "native", "http", "mcp", "resp", "orion", "titan"};
+static const struct tlv_field caller_fields[] = {
+    TLV_FIELD(1, TLV_ENUM, rec_caller, kind, .max = KIND_COUNT, .names = principal_kind_words),
+    TLV_FIELD(2, TLV_TEXT, rec_caller, token, .max = TOKEN_ID_BYTES - 1),
+    TLV_FIELD(3, TLV_ENUM, rec_caller, dialect, .max = SPOKEN_COUNT, .names = spoken_words),
+    TLV_FIELD(4, TLV_BYTES, rec_caller, address, .max = 16, .form = TLV_FORM_ADDRESS),
+};
+static const struct tlv_desc caller_desc = TLV_DESC("caller", rec_caller, caller_fields);
 
 static const struct tlv_field opened_fields[] = {
     HEAD(rec_opened),
     TLV_FIELD(4, TLV_U64, rec_opened, epoch),
     TLV_FIELD(5, TLV_TEXT, rec_opened, build, .max = NAME_MAX_BYTES),
+    HEAD_CALLER(rec_opened),
 };
 
 static const struct tlv_field clock_fields[] = {
     HEAD(rec_clock),
     TLV_FIELD(4, TLV_I64, rec_clock, from_ms),
     TLV_FIELD(5, TLV_I64, rec_clock, by_ms),
+    HEAD_CALLER(rec_clock),
 };
 
 static const struct tlv_field foreign_fields[] = {
@@ -79,6 +93,7 @@ static const struct tlv_field submitted_fields[] = {
     TLV_FIELD(81, TLV_I64, rec_submitted, deadline_ms),
     TLV_FIELD(82, TLV_BOOL, rec_submitted, has_stages),
     CAUSE_FIELDS(rec_submitted),
+    HEAD_CALLER(rec_submitted),
     TLV_FIELD(0, TLV_RAW, rec_submitted, raw),
 };
 
@@ -90,6 +105,7 @@ static const struct tlv_field added_fields[] = {
     TLV_FIELD(12, TLV_LIST, rec_added, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(13, TLV_BYTES, rec_added, constraints, .max = BODY_MAX_BYTES),
     TLV_FIELD(82, TLV_BOOL, rec_added, has_stages),
+    HEAD_CALLER(rec_added),
 };
 
 static const struct tlv_field cancelled_fields[] = {
@@ -99,6 +115,7 @@ static const struct tlv_field cancelled_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_cancelled, ordinal),
     TLV_FIELD(7, TLV_TEXT, rec_cancelled, reason, .max = TEXT_MAX_BYTES),
     TLV_FIELD(8, TLV_U32, rec_cancelled, confirm_ms),
+    HEAD_CALLER(rec_cancelled),
 };
 
 static const char *const scope_words[PAUSE_SCOPE_COUNT] = {"flow", "pool", "tenant"};
@@ -108,23 +125,27 @@ static const struct tlv_field paused_fields[] = {
     TLV_FIELD(5, TLV_ENUM, rec_paused, scope, .max = PAUSE_SCOPE_COUNT, .names = scope_words),
     TLV_FIELD(6, TLV_TEXT, rec_paused, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(7, TLV_BOOL, rec_paused, on),
+    HEAD_CALLER(rec_paused),
 };
 
 static const struct tlv_field job_only_fields[] = {
     HEAD(rec_job_only),
     TLV_FIELD(4, TLV_U64, rec_job_only, flow),
     TLV_FIELD(5, TLV_U32, rec_job_only, ordinal),
+    HEAD_CALLER(rec_job_only),
 };
 
 static const struct tlv_field flow_only_fields[] = {
     HEAD(rec_flow_only),
     TLV_FIELD(4, TLV_U64, rec_flow_only, flow),
+    HEAD_CALLER(rec_flow_only),
 };
 
 static const struct tlv_field forgotten_fields[] = {
     HEAD(rec_forgotten),
     TLV_FIELD(4, TLV_U64, rec_forgotten, flow),
     TLV_FIELD(5, TLV_U64, rec_forgotten, history_lsn),
+    HEAD_CALLER(rec_forgotten),
 };
 
 static const struct tlv_field worker_fields[] = {
@@ -132,6 +153,7 @@ static const struct tlv_field worker_fields[] = {
     TLV_FIELD(4, TLV_TEXT, rec_worker, worker, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_U64, rec_worker, incarnation),
     TLV_FIELD(6, TLV_MSG, rec_worker, info, .sub = &worker_info_desc),
+    HEAD_CALLER(rec_worker),
     TLV_FIELD(0, TLV_RAW, rec_worker, raw),
 };
 
@@ -140,11 +162,13 @@ static const struct tlv_field worker_drain_fields[] = {
     TLV_FIELD(4, TLV_TEXT, rec_worker_drain, worker, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_BOOL, rec_worker_drain, on),
     TLV_FIELD(6, TLV_BOOL, rec_worker_drain, own),
+    HEAD_CALLER(rec_worker_drain),
 };
 
 static const struct tlv_field worker_gone_fields[] = {
     HEAD(rec_worker_gone),
     TLV_FIELD(4, TLV_TEXT, rec_worker_gone, worker, .max = NAME_MAX_BYTES),
+    HEAD_CALLER(rec_worker_gone),
 };
 
 static const struct tlv_field assigned_fields[] = {
@@ -154,6 +178,7 @@ static const struct tlv_field assigned_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_assigned, attempt),
     TLV_FIELD(7, TLV_TEXT, rec_assigned, worker, .max = NAME_MAX_BYTES),
     TLV_FIELD(8, TLV_U64, rec_assigned, incarnation),
+    HEAD_CALLER(rec_assigned),
 };
 
 static const struct tlv_field attempt_fields[] = {
@@ -161,6 +186,7 @@ static const struct tlv_field attempt_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_attempt, flow),
     TLV_FIELD(5, TLV_U32, rec_attempt, ordinal),
     TLV_FIELD(6, TLV_U32, rec_attempt, attempt),
+    HEAD_CALLER(rec_attempt),
 };
 
 const char *const stop_words[STOP_COUNT] = {"none", "cancel", "deadline", "run_timeout", "dispatch_timeout",
@@ -172,6 +198,7 @@ static const struct tlv_field stopping_fields[] = {
     TLV_FIELD(6, TLV_U32, rec_stopping, attempt),
     TLV_FIELD(7, TLV_ENUM, rec_stopping, stop, .max = STOP_COUNT, .names = stop_words),
     TLV_FIELD(8, TLV_U32, rec_stopping, confirm_ms),
+    HEAD_CALLER(rec_stopping),
 };
 
 static const struct tlv_field artifact_fields[] = {
@@ -217,6 +244,7 @@ static const struct tlv_field ended_fields[] = {
     TLV_FIELD(125, TLV_I64, rec_ended, again_ms),
     TLV_FIELD(126, TLV_U32, rec_ended, retry_after_ms),
     TLV_FIELD(127, TLV_U64, rec_ended, ended_ago_ms),
+    HEAD_CALLER(rec_ended),
 };
 
 const char *const flow_due_words[FLOW_DUE_COUNT] = {"timeout", "deadline"};
@@ -233,6 +261,7 @@ static const struct tlv_field due_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_due, flow),
     TLV_FIELD(5, TLV_U32, rec_due, ordinal),
     TLV_FIELD(6, TLV_ENUM, rec_due, due, .max = DUE_COUNT, .names = due_words),
+    HEAD_CALLER(rec_due),
 };
 
 static const char *const verdict_words[VERDICT_COUNT] = {"allow", "deny", "constrain", "hold", "again", "quarantine",
@@ -258,16 +287,19 @@ static const struct tlv_field verdict_fields[] = {
     TLV_FIELD(90, TLV_BYTES, rec_verdict, result, .max = 65536),
     TLV_FIELD(91, TLV_HASH, rec_verdict, result_hash),
     TLV_FIELD(92, TLV_TEXT, rec_verdict, trouble, .max = TEXT_MAX_BYTES),
+    HEAD_CALLER(rec_verdict),
 };
 
 static const struct tlv_field policy_fields[] = {
     HEAD(rec_policy),
     TLV_FIELD(4, TLV_U64, rec_policy, version),
+    HEAD_CALLER(rec_policy),
 };
 
 static const struct tlv_field key_expired_fields[] = {
     HEAD(rec_key_expired),
     TLV_FIELD(4, TLV_TEXT, rec_key_expired, key, .max = NAME_MAX_BYTES),
+    HEAD_CALLER(rec_key_expired),
 };
 
 static const char *const pool_state_words[POOL_STATE_COUNT] = {"active", "draining", "inactive"};
@@ -277,6 +309,7 @@ static const struct tlv_field pool_fields[] = {
     TLV_FIELD(5, TLV_ENUM, rec_pool, state, .max = POOL_STATE_COUNT, .names = pool_state_words),
     TLV_FIELD(6, TLV_BOOL, rec_pool, refuse_overload),
     TLV_FIELD(7, TLV_LIST, rec_pool, capabilities, .max = 64, .sub = &name_item_desc),
+    HEAD_CALLER(rec_pool),
     TLV_FIELD(0, TLV_RAW, rec_pool, raw),
 };
 
@@ -284,6 +317,7 @@ static const struct tlv_field topic_fields[] = {
     HEAD(rec_topic),
     TLV_FIELD(4, TLV_TEXT, rec_topic, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_LIST, rec_topic, pools, .max = 64, .sub = &name_item_desc),
+    HEAD_CALLER(rec_topic),
     TLV_FIELD(0, TLV_RAW, rec_topic, raw),
 };
 
@@ -291,6 +325,7 @@ static const struct tlv_field tenant_fields[] = {
     HEAD(rec_tenant),
     TLV_FIELD(4, TLV_TEXT, rec_tenant, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_U32, rec_tenant, weight),
+    HEAD_CALLER(rec_tenant),
 };
 
 const char *const item_kind_words[ITEM_KIND_COUNT] = {"text", "number", "set"};
@@ -313,6 +348,7 @@ static const struct tlv_field store_set_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_store_set, flow),
     TLV_FIELD(5, TLV_LIST, rec_store_set, entries, .max = STEP_JOBS_MAX, .sub = &store_entry_desc),
     TLV_FIELD(90, TLV_U64, rec_store_set, by),
+    HEAD_CALLER(rec_store_set),
 };
 
 static const struct tlv_field store_keys_fields[] = {
@@ -320,6 +356,7 @@ static const struct tlv_field store_keys_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_store_keys, flow),
     TLV_FIELD(5, TLV_LIST, rec_store_keys, keys, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
     TLV_FIELD(90, TLV_U64, rec_store_keys, by),
+    HEAD_CALLER(rec_store_keys),
 };
 
 static const struct tlv_field store_members_fields[] = {
@@ -329,6 +366,7 @@ static const struct tlv_field store_members_fields[] = {
     TLV_FIELD(6, TLV_LIST, rec_store_members, added, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
     TLV_FIELD(7, TLV_LIST, rec_store_members, removed, .max = STEP_JOBS_MAX, .sub = &rec_store_item_desc),
     TLV_FIELD(90, TLV_U64, rec_store_members, by),
+    HEAD_CALLER(rec_store_members),
 };
 
 static const struct tlv_field store_expiry_fields[] = {
@@ -336,6 +374,7 @@ static const struct tlv_field store_expiry_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_store_expiry, flow),
     TLV_FIELD(5, TLV_BYTES, rec_store_expiry, key, .max = STORE_KEY_BYTES_MAX),
     TLV_FIELD(6, TLV_I64, rec_store_expiry, expires_ms),
+    HEAD_CALLER(rec_store_expiry),
 };
 
 const char *const limit_kind_words[LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
@@ -350,6 +389,7 @@ static const struct tlv_field limit_fields[] = {
     TLV_FIELD(10, TLV_U32, rec_limit, running),
     TLV_FIELD(11, TLV_U64, rec_limit, queued),
     TLV_FIELD(12, TLV_U64, rec_limit, bytes),
+    HEAD_CALLER(rec_limit),
 };
 
 static const char *const catch_up_words[CATCH_UP_COUNT] = {"all", "last", "none"};
@@ -380,12 +420,14 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(94, TLV_BOOL, rec_schedule, own_changes),
     TLV_FIELD(95, TLV_I64, rec_schedule, min_interval_ms),
     SOURCE_FIELDS(rec_schedule),
+    HEAD_CALLER(rec_schedule),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };
 
 static const struct tlv_field schedule_name_fields[] = {
     HEAD(rec_schedule_name),
     TLV_FIELD(4, TLV_TEXT, rec_schedule_name, name, .max = NAME_MAX_BYTES),
+    HEAD_CALLER(rec_schedule_name),
 };
 
 static const struct tlv_field schedule_paused_fields[] = {
@@ -393,6 +435,7 @@ static const struct tlv_field schedule_paused_fields[] = {
     TLV_FIELD(4, TLV_TEXT, rec_schedule_paused, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_BOOL, rec_schedule_paused, on),
     TLV_FIELD(6, TLV_I64, rec_schedule_paused, after_ms),
+    HEAD_CALLER(rec_schedule_paused),
 };
 
 const char *key_how_word(unsigned how) {
@@ -408,6 +451,7 @@ static const struct tlv_field schedule_slot_fields[] = {
     TLV_FIELD(6, TLV_I64, rec_schedule_slot, first_ms),
     TLV_FIELD(7, TLV_I64, rec_schedule_slot, slot_ms),
     TLV_FIELD(8, TLV_U64, rec_schedule_slot, count),
+    HEAD_CALLER(rec_schedule_slot),
 };
 
 static const struct tlv_field slot_fields[] = {
@@ -418,6 +462,7 @@ static const struct tlv_field schedule_backfill_fields[] = {
     HEAD(rec_schedule_backfill),
     TLV_FIELD(4, TLV_TEXT, rec_schedule_backfill, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_LIST, rec_schedule_backfill, slots, .max = 10000, .sub = &slot_desc),
+    HEAD_CALLER(rec_schedule_backfill),
 };
 
 static const struct tlv_field memo_kept_fields[] = {
@@ -425,6 +470,7 @@ static const struct tlv_field memo_kept_fields[] = {
     TLV_FIELD(4, TLV_U64, rec_memo_kept, flow),
     TLV_FIELD(5, TLV_U32, rec_memo_kept, ordinal),
     TLV_FIELD(6, TLV_I64, rec_memo_kept, expires_ms),
+    HEAD_CALLER(rec_memo_kept),
 };
 static const struct tlv_field memo_hit_fields[] = {
     HEAD(rec_memo_hit),
@@ -432,10 +478,12 @@ static const struct tlv_field memo_hit_fields[] = {
     TLV_FIELD(5, TLV_U32, rec_memo_hit, ordinal),
     TLV_FIELD(6, TLV_U64, rec_memo_hit, from_flow),
     TLV_FIELD(7, TLV_U32, rec_memo_hit, from_ordinal),
+    HEAD_CALLER(rec_memo_hit),
 };
 static const struct tlv_field memo_dropped_fields[] = {
     HEAD(rec_memo_dropped),
     TLV_FIELD(4, TLV_HASH, rec_memo_dropped, key),
+    HEAD_CALLER(rec_memo_dropped),
 };
 
 const char *const service_desired_words[SERVICE_DESIRED_COUNT] = {"running", "stopped", "removed"};
@@ -443,6 +491,7 @@ static const struct tlv_field service_fields[] = {
     HEAD(rec_service),
     TLV_FIELD(4, TLV_TEXT, rec_service, name, .max = NAME_MAX_BYTES),
     TLV_FIELD(5, TLV_ENUM, rec_service, desired, .max = SERVICE_DESIRED_COUNT, .names = service_desired_words),
+    HEAD_CALLER(rec_service),
 };
 
 static const struct tlv_field scaled_fields[] = {
@@ -460,6 +509,7 @@ static const struct tlv_field health_fields[] = {
     TLV_FIELD(7, TLV_BOOL, rec_health, healthy),
     TLV_FIELD(8, TLV_U32, rec_health, port),
     TLV_FIELD(9, TLV_TEXT, rec_health, note, .max = TEXT_MAX_BYTES),
+    HEAD_CALLER(rec_health),
 };
 
 static const struct tlv_field expanded_fields[] = {
@@ -471,6 +521,77 @@ static const struct tlv_field expanded_fields[] = {
     TLV_FIELD(8, TLV_HASH, rec_expanded, hash),
     TLV_FIELD(9, TLV_HASH, rec_expanded, items),
     TLV_FIELD(10, TLV_U32, rec_expanded, count),
+    HEAD_CALLER(rec_expanded),
+};
+
+static const char *const secret_kind_words[SECRET_KIND_COUNT] = {"data_key", "hmac"};
+static const struct tlv_field secret_fields[] = {
+    TLV_FIELD(1, TLV_U64, rec_secret, number),
+    TLV_FIELD(2, TLV_ENUM, rec_secret, kind, .max = SECRET_KIND_COUNT, .names = secret_kind_words),
+    TLV_FIELD(3, TLV_BYTES, rec_secret, sealed, .max = SECRET_BYTES_MAX, .form = TLV_FORM_SECRET),
+};
+const struct tlv_desc rec_secret_desc = TLV_DESC("secret", rec_secret, secret_fields);
+
+static const struct tlv_field token_info_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, rec_token_info, id, .max = TOKEN_ID_BYTES - 1),
+    TLV_FIELD(2, TLV_HASH, rec_token_info, hash, .form = TLV_FORM_SECRET),
+    TLV_FIELD(3, TLV_TEXT, rec_token_info, name, .max = NAME_MAX_BYTES),
+    TLV_FIELD(4, TLV_TEXT, rec_token_info, tenant, .max = NAME_MAX_BYTES),
+    TLV_FIELD(5, TLV_U32, rec_token_info, roles),
+    TLV_FIELD(6, TLV_ENUM, rec_token_info, kind, .max = KIND_COUNT, .names = principal_kind_words),
+    TLV_FIELD(7, TLV_I64, rec_token_info, created_ms),
+    TLV_FIELD(8, TLV_I64, rec_token_info, expires_ms),
+    TLV_FIELD(0, TLV_RAW, rec_token_info, raw),
+};
+const struct tlv_desc rec_token_info_desc = TLV_DESC("token_info", rec_token_info, token_info_fields);
+
+static const struct tlv_field session_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, rec_session, who, .max = DIRECTORY_WHO_BYTES - 1),
+    TLV_FIELD(2, TLV_U64, rec_session, number),
+    TLV_FIELD(3, TLV_I64, rec_session, expires_ms),
+};
+static const struct tlv_desc session_desc = TLV_DESC("session", rec_session, session_fields);
+
+static const struct tlv_field directory_fields[] = {
+    HEAD(rec_directory),
+    TLV_FIELD(4, TLV_U64, rec_directory, log),
+    TLV_FIELD(5, TLV_LIST, rec_directory, secrets, .max = 64, .sub = &rec_secret_desc),
+    TLV_FIELD(6, TLV_LIST, rec_directory, tokens, .max = COUNT_MAX, .sub = &rec_token_info_desc),
+    TLV_FIELD(7, TLV_LIST, rec_directory, ended, .max = COUNT_MAX, .sub = &session_desc),
+    HEAD_CALLER(rec_directory),
+};
+static const struct tlv_field token_fields[] = {
+    HEAD(rec_token),
+    TLV_FIELD(4, TLV_MSG, rec_token, token, .sub = &rec_token_info_desc),
+    HEAD_CALLER(rec_token),
+};
+static const struct tlv_field token_ended_fields[] = {
+    HEAD(rec_token_ended),
+    TLV_FIELD(4, TLV_TEXT, rec_token_ended, id, .max = TOKEN_ID_BYTES - 1),
+    HEAD_CALLER(rec_token_ended),
+};
+static const struct tlv_field session_ended_fields[] = {
+    HEAD(rec_session_ended),
+    TLV_FIELD(4, TLV_MSG, rec_session_ended, session, .sub = &session_desc),
+    HEAD_CALLER(rec_session_ended),
+};
+static const struct tlv_field ticket_fields[] = {
+    HEAD(rec_ticket),
+    TLV_FIELD(4, TLV_HASH, rec_ticket, hash, .form = TLV_FORM_SECRET),
+    TLV_FIELD(5, TLV_TEXT, rec_ticket, who, .max = DIRECTORY_WHO_BYTES - 1),
+    TLV_FIELD(6, TLV_I64, rec_ticket, expires_ms),
+    TLV_FIELD(7, TLV_HASH, rec_ticket, instead, .form = TLV_FORM_SECRET),
+    HEAD_CALLER(rec_ticket),
+};
+static const struct tlv_field ticket_spent_fields[] = {
+    HEAD(rec_ticket_spent),
+    TLV_FIELD(4, TLV_HASH, rec_ticket_spent, hash, .form = TLV_FORM_SECRET),
+    HEAD_CALLER(rec_ticket_spent),
+};
+static const struct tlv_field secrets_fields[] = {
+    HEAD(rec_secrets),
+    TLV_FIELD(4, TLV_LIST, rec_secrets, secrets, .max = 64, .sub = &rec_secret_desc),
+    HEAD_CALLER(rec_secrets),
 };
 
 static const struct tlv_field checkpoint_fields[] = {
@@ -526,6 +647,13 @@ static const struct tlv_desc rec_scaled_desc = DESC(rec_scaled, scaled_fields);
 static const struct tlv_desc rec_health_desc = DESC(rec_health, health_fields);
 static const struct tlv_desc rec_expanded_desc = DESC(rec_expanded, expanded_fields);
 static const struct tlv_desc rec_checkpoint_desc = DESC(rec_checkpoint, checkpoint_fields);
+static const struct tlv_desc rec_directory_desc = DESC(rec_directory, directory_fields);
+static const struct tlv_desc rec_token_desc = DESC(rec_token, token_fields);
+static const struct tlv_desc rec_token_ended_desc = DESC(rec_token_ended, token_ended_fields);
+static const struct tlv_desc rec_session_ended_desc = DESC(rec_session_ended, session_ended_fields);
+static const struct tlv_desc rec_ticket_desc = DESC(rec_ticket, ticket_fields);
+static const struct tlv_desc rec_ticket_spent_desc = DESC(rec_ticket_spent, ticket_spent_fields);
+static const struct tlv_desc rec_secrets_desc = DESC(rec_secrets, secrets_fields);
 /* clang-format on */
 
 static const struct tlv_desc *const desc_by_kind[REC_KIND_END] = {

@@ -3,7 +3,8 @@
  * In a batch each record is `varint kind, varint version, varint length, message`; the message is described by the
  * tables in record.c (tlv.h). Every message starts with the same three fields: who caused it (empty: the engine
  * itself, or the worker that holds the attempt), for which tenant (empty: that of the flow named in the record) and the
- * W3C trace context (empty: that of the flow). docs/formats/records.md is generated from the tables. */
+ * W3C trace context (empty: that of the flow). One that a session caused ends with more about its principal
+ * (rec_caller). docs/formats/records.md is generated from the tables. */
 #ifndef REEVE_RECORD_H
 #define REEVE_RECORD_H
 
@@ -62,7 +63,14 @@
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
     X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right") \
     X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come") \
-    X(REC_CHECKPOINT,       130, rec_checkpoint,   "checkpoint",      "what was written so far, hashed and signed")
+    X(REC_CHECKPOINT,       130, rec_checkpoint,   "checkpoint",      "what was written so far, hashed and signed") \
+    X(REC_DIRECTORY,        100, rec_directory,    "directory",       "identity begins: secrets, first tokens") \
+    X(REC_TOKEN,            101, rec_token,        "token",           "a token was made or changed")            \
+    X(REC_TOKEN_ENDED,      102, rec_token_ended,  "token_ended",     "a token was revoked")                    \
+    X(REC_SESSION_ENDED,    103, rec_session_ended, "session_ended",  "a browser session was ended before its time") \
+    X(REC_TICKET,           104, rec_ticket,       "ticket",          "a login link was made")               \
+    X(REC_TICKET_SPENT,     105, rec_ticket_spent, "ticket_spent",    "a login link was used")               \
+    X(REC_SECRETS,          106, rec_secrets,      "secrets",         "the secrets of the server were encrypted anew")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
@@ -73,10 +81,37 @@ enum record_kind {
 
 #define RECORD_VERSION 1u
 
-struct rec_head { /* tags 1 to 3 of every message */
+/* What a principal is. Fixed when its token or session is made; 0 in records of the engine and of earlier versions. */
+enum principal_kind { KIND_UNKNOWN, KIND_PERSON, KIND_SERVICE, KIND_AGENT, KIND_WORKER, KIND_JOB, KIND_COUNT };
+extern const char *const principal_kind_words[];
+
+/* How a request was spoken. */
+enum spoken {
+    SPOKEN_INSIDE,
+    SPOKEN_NATIVE,
+    SPOKEN_HTTP,
+    SPOKEN_MCP,
+    SPOKEN_RESP,
+    SPOKEN_ORION,
+    SPOKEN_TITAN,
+    SPOKEN_COUNT
+};
+extern const char *const spoken_words[];
+
+#define TOKEN_ID_BYTES 12u /* with the zero */
+
+struct rec_caller { /* about the principal, for the audit; nothing is decided by it */
+    uint8_t kind;         /* enum principal_kind */
+    struct slice token;   /* id of its token; empty = it came without one */
+    uint8_t dialect;      /* enum spoken */
+    struct slice address; /* of its connection: 4 or 16 bytes; empty = of this machine, by the Unix socket */
+};
+
+struct rec_head { /* tags 1 to 3 of every message, and 200: of one that a session caused */
     struct slice principal;
     struct slice tenant;
     struct slice trace;
+    struct rec_caller caller;
 };
 
 struct rec_opened {
@@ -683,6 +718,80 @@ struct rec_checkpoint {
     struct slice signature; /* 64 bytes */
 };
 
+/* ---- identity ---- */
+
+/* A role is a bit; which bit stands for which role is format. The core knows one of them. */
+#define ROLE_BIT_ADMIN 1u
+#define SECRET_BYTES_MAX 256u
+#define DIRECTORY_WHO_BYTES 64u /* with the zero: whose browser session it is */
+
+struct rec_secret { /* encrypted: the data key under the key file, everything else under the data key */
+    uint64_t number;     /* with the shard it is the associated data; never used again */
+    uint8_t kind;        /* enum secret_kind */
+    struct slice sealed; /* nonce, ciphertext, tag */
+};
+enum secret_kind { SECRET_DATA_KEY, SECRET_HMAC, SECRET_KIND_COUNT };
+
+struct rec_token_info {
+    struct slice id;
+    struct slice hash;    /* of the token, under the data key: worth nothing without it */
+    struct slice name;    /* of its principal */
+    struct slice tenant;  /* empty = all */
+    uint32_t roles;
+    uint8_t kind;         /* enum principal_kind */
+    int64_t created_ms;
+    int64_t expires_ms;   /* 0 = never */
+    struct slice raw;
+};
+
+/* A browser session that is over before it expires. Number 0: all of that principal that expire until then. */
+struct rec_session {
+    struct slice who;
+    uint64_t number;
+    int64_t expires_ms;
+};
+
+struct rec_directory {
+    struct rec_head head;
+    uint64_t log;            /* the number of this journal, random, never 0; tokens are bound to it */
+    struct tlv_list secrets; /* of rec_secret */
+    struct tlv_list tokens;  /* of rec_token_info */
+    struct tlv_list ended;   /* of rec_session */
+};
+
+struct rec_token {
+    struct rec_head head;
+    struct rec_token_info token;
+};
+
+struct rec_token_ended {
+    struct rec_head head;
+    struct slice id;
+};
+
+struct rec_session_ended {
+    struct rec_head head;
+    struct rec_session session;
+};
+
+struct rec_ticket {
+    struct rec_head head;
+    struct slice hash;
+    struct slice who;
+    int64_t expires_ms;
+    struct slice instead; /* hash of the one that makes room; empty = there is room */
+};
+
+struct rec_ticket_spent {
+    struct rec_head head;
+    struct slice hash;
+};
+
+struct rec_secrets {
+    struct rec_head head;
+    struct tlv_list secrets; /* of rec_secret: all there are from now on */
+};
+
 union record_body {
 #define X(kind, number, type, word, text) struct type as_##kind;
     RECORD_TABLE(X)
@@ -704,6 +813,8 @@ extern const struct tlv_desc rec_job_desc; /* also how a job's spec is kept in m
 extern const struct tlv_desc rec_artifacts_desc; /* also how the state and snapshots keep them */
 extern const struct tlv_desc rec_usage_desc;     /* the same */
 bool rec_artifacts_fit(struct slice bytes); /* whether a snapshot's can be read */
+extern const struct tlv_desc rec_token_info_desc; /* also how the state and snapshots keep a token */
+extern const struct tlv_desc rec_secret_desc;     /* also how a snapshot keeps it */
 extern const struct tlv_desc rec_store_item_desc; /* also how a snapshot keeps members */
 extern const char *const item_kind_words[];
 

@@ -15,6 +15,7 @@
 
 #include "arena.h"
 #include "bytes.h"
+#include "directory_state.h"
 #include "effect.h"
 #include "heap.h"
 #include "ids.h"
@@ -529,6 +530,7 @@ struct state {
     struct causes causes;
     struct pool memos, memo_jobs;
     struct pool notes;
+    struct directory directory;
 
     /* Indices from here on. */
     struct map flow_by_id, question_by_id, worker_by_number;

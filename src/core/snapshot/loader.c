@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "buf.h"
 #include "class.h"
+#include "directory.h"
 #include "expand.h"
 #include "external.h"
 #include "finale.h"
@@ -791,6 +792,10 @@ static enum err load_object(struct loader *l, enum object_kind kind, const void 
     case OBJ_SERVICE: return load_service(l, o, why);
     case OBJ_TALLY: return load_tally(l, o, why);
     case OBJ_CHECKPOINT: return load_checkpoint(l, o, why);
+    case OBJ_DIRECTORY: return directory_load(l->state, o, why);
+    case OBJ_TOKEN: return directory_load_token(l->state, o, &l->arena, why);
+    case OBJ_SESSION: return directory_load_session(l->state, o, why);
+    case OBJ_TICKET: return directory_load_ticket(l->state, o, why);
     case OBJ_KIND_END: break;
     }
     return misfit(why, "an object of no kind");

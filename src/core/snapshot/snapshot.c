@@ -3,6 +3,7 @@
 
 #include "attempt_notes.h"
 #include "buf.h"
+#include "directory.h"
 #include "expand.h"
 #include "external.h"
 #include "flow.h"
@@ -522,6 +523,32 @@ static void put_checkpoint(struct snapshot_writer *w) {
     put(w, OBJ_CHECKPOINT, &o);
 }
 
+static void put_directory(struct snapshot_writer *w) {
+    const struct directory *d = &w->state->directory;
+    if (d->log == 0) return;
+    struct rec_secret *secrets = ARENA_ARRAY(&w->arena, struct rec_secret, d->secrets.count + 1);
+    for (uint32_t i = 0; i < d->secrets.count; i++) {
+        const struct secret *x = secret_at(d, i);
+        secrets[i] = (struct rec_secret){x->number, x->kind, bytes_slice(x->sealed)};
+    }
+    struct snap_directory o = {d->log, {secrets, d->secrets.count}};
+    put(w, OBJ_DIRECTORY, &o);
+    for (uint32_t i = 1; i <= d->tokens.high; i++) {
+        struct snap_token token = {bytes_slice(token_at(d, i)->record)};
+        if (token_at(d, i)->record != NULL) put(w, OBJ_TOKEN, &token);
+    }
+    for (uint32_t i = 0; i < d->ended.count; i++) {
+        const struct ended_session *x = ended_session_at(d, i);
+        struct snap_session ended = {slice_str(x->who), x->number, x->expires_ms};
+        put(w, OBJ_SESSION, &ended);
+    }
+    for (uint32_t i = 0; i < d->tickets.count; i++) {
+        const struct ticket *t = ticket_at(d, i);
+        struct snap_ticket ticket = {slice_of(t->hash, DIRECTORY_HASH_BYTES), slice_str(t->who), t->expires_ms};
+        put(w, OBJ_TICKET, &ticket);
+    }
+}
+
 static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct why *why) {
     struct snapshot_writer w = {.state = s, .put = put_one, .ctx = ctx, .why = why};
     buf_init(&w.message, OBJECT_BYTES_MAX);
@@ -539,6 +566,7 @@ static enum err put_all(const struct state *s, put_fn put_one, void *ctx, struct
     put_memos(&w);
     put_tally(&w);
     put_checkpoint(&w);
+    put_directory(&w);
     buf_fini(&w.message);
     arena_fini(&w.arena);
     return w.err;

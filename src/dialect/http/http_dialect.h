@@ -19,7 +19,6 @@
 #include "http.h"
 #include "http_out.h"
 #include "lane.h"
-#include "login_ticket.h"
 #include "metric.h"
 #include "net.h"
 #include "pool.h"
@@ -70,9 +69,9 @@ struct web *web_of(const struct session *n);
 bool web_is_stream(const struct web *w); /* the head of a stream of events is out */
 
 #define LOGIN_URL_BYTES 640u
+#define LOGIN_TICKET_BYTES 40u
 
 struct logins {
-    struct login_tickets tickets;
     struct rate failures; /* of addresses */
     struct rate requests; /* of callers, by HTTP */
     uint64_t count, failed_count, limited_count;

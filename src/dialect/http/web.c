@@ -459,6 +459,7 @@ static bool open(struct server *s, struct session *n) {
 }
 
 const struct dialect_ops http_dialect = {.name = "HTTP",
+                                         .spoken = SPOKEN_HTTP,
                                          .first = SNIFF_BIT(SNIFF_HTTP),
                                          .misfits = HTTP_MISFITS,
                                          .on_shared_port = true,

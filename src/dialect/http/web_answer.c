@@ -249,6 +249,19 @@ static void make(struct server *s, struct session *n, uint8_t op, const void *co
     if (w->in.request.verb != HTTP_VERB_HEAD) buf_put_slice(&webs_of(s)->out, buf_slice(&webs_of(s)->json));
 }
 
+/* A request that no route names was refused: a login link, or a logout. */
+static void say_refusal(struct server *s, struct session *n, enum wire_op op, const void *message) {
+    struct json j = web_json(s);
+    const struct wire_error *m = message;
+    const struct wire_busy *busy = message;
+    bool is_busy = op == WIRE_BUSY;
+    ENSURE(is_busy || op == WIRE_ERROR);
+    struct api_said said =
+        web_of(n)->face->refusal(&j, is_busy ? ERR_BUSY : err_find(m->code, ERR_INVALID), 0,
+                                 is_busy ? busy->reason : m->message, NULL, is_busy ? busy->retry_after_ms : 0);
+    send_json(s, n, &said, NULL);
+}
+
 /* Head and text of one message, or of several parts. */
 static void answer(struct server *s, struct session *n, enum wire_op op, const void *message) {
     struct web *w = web_of(n);
@@ -256,6 +269,10 @@ static void answer(struct server *s, struct session *n, enum wire_op op, const v
     if (op == WIRE_ERROR || op == WIRE_BUSY) buf_clear(&w->held); /* it alone is the answer */
     if (w->face->answer != NULL) {
         w->face->answer(s, n, (uint8_t)op, message);
+        return;
+    }
+    if (w->mount == NULL && w->match.route == NULL) { /* a login link or a logout that was refused */
+        say_refusal(s, n, op, message);
         return;
     }
     uint32_t count = parts_take(s, w, message, &parts);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "authenticate.h"
+#include "call.h"
 #include "cookie.h"
 #include "hash.h"
 #include "http_dialect.h"
@@ -11,8 +12,8 @@
 #include "requests.h"
 #include "server_impl.h"
 #include "session.h"
-#include "session_revocation.h"
 #include "uri.h"
+#include "view_directory.h"
 #include "web_impl.h"
 
 #define LOGIN_PATH "/login"
@@ -202,20 +203,55 @@ static void login(struct server *s, struct session *n) {
     say_session(s, n, line);
 }
 
-/* The cookie is no longer ours, should someone have kept it. */
-static void logout(struct server *s, struct session *n) {
+/* ---- what is recorded ---- */
+
+/* What is in webs.out leaves when what the engine was asked is durable; a refusal is said instead. */
+static enum err hold_for(struct server *s, struct request *r, const struct cmd_identity *what) {
+    struct command cmd = {.kind = CMD_IDENTITY};
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return ERR_BUSY; /* that was said */
+    cmd.as.identity = *what;
+    enum err e = call_command(s, r, c, 0, &cmd);
+    call_hold_made(r, c, buf_slice(&webs_of(s)->out));
+    return e;
+}
+
+static bool is_of_browser(struct server *s, const struct request *r) {
+    if (r->session->dialect == &http_dialect) return true;
+    session_error(s, r->session, r->id, ERR_UNSUPPORTED, "this is for browsers, by HTTP");
+    return false;
+}
+
+static void put_logged_out(struct server *s, struct session *n) {
     char line[COOKIE_LINE_BYTES];
-    struct why why = {{0}};
-    enum err e = ERR_OK;
-    if (web_of(n)->cookie.who[0] != 0) e = session_revocation_add(&s->auth, &web_of(n)->cookie, wall_now(s), &why);
-    if (e != ERR_OK) {
-        web_say_error(s, n, e, 0, why.text, NULL, NULL);
-        return;
-    }
-    if (web_of(n)->cookie.who[0] != 0) web_stream_end_session(s, &web_of(n)->cookie);
     cookie_line(s, n, "", 0, line);
     struct http_head h = {.status = 204, .length = HTTP_NO_BODY, .cookie = line};
     web_put_head(s, n, &h);
+}
+
+/* The cookie is no longer ours, should someone have kept it. */
+HANDLER(req_logout) {
+    const struct wire_logout *m = r->message;
+    if (!is_of_browser(s, r)) return;
+    const struct cookie c = web_of(r->session)->cookie;
+    if (c.who[0] == 0 || c.number != m->session) {
+        session_error(s, r->session, r->id, ERR_STATE, "no browser session came with this request");
+        return;
+    }
+    struct rec_session over = {slice_str(c.who), c.number, c.expires_ms};
+    put_logged_out(s, r->session);
+    if (hold_for(s, r, &(struct cmd_identity){.op = IDENTITY_SESSION_END, .sessions = &over, .session_count = 1}) ==
+        ERR_OK)
+        web_stream_end_session(s, &c);
+}
+
+static void logout(struct server *s, struct session *n) {
+    struct wire_logout m = {.session = web_of(n)->cookie.number};
+    if (web_of(n)->cookie.who[0] != 0) {
+        web_give_message(s, n, WIRE_LOGOUT, &m);
+        return;
+    }
+    put_logged_out(s, n);
     session_send_raw(s, n, buf_slice(&webs_of(s)->out));
     web_finished(s, n);
 }
@@ -259,11 +295,13 @@ static void say_spent_link(struct server *s, struct session *n) {
 }
 
 bool web_answer_ticket(struct server *s, struct session *n) {
-    struct slice ticket;
+    struct slice ticket, who;
     struct why why = {{0}};
-    char who[COOKIE_WHO_BYTES] = "", line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    uint8_t hash[DIGEST_BYTES];
+    char text[COOKIE_WHO_BYTES] = "";
     if (!ticket_of(&web_of(n)->in.request, &ticket)) return false;
-    bool is_good = login_ticket_use(&logins_of(s)->tickets, &s->auth, ticket, web_now(s), who);
+    auth_hash(&s->auth, ticket, hash);
+    bool is_good = s->auth.state != NULL && view_ticket(s->auth.state, wall_now(s), slice_of(hash, sizeof hash), &who);
     if (!is_good && !may_try(s, n))
         return true; /* a good link opens also where others have failed: it cannot be guessed */
     if (!is_good) {
@@ -271,35 +309,64 @@ bool web_answer_ticket(struct server *s, struct session *n) {
         say_spent_link(s, n);
         return true;
     }
-    enum err e = authenticate_cookie(s, n, who, (struct slice){0}, &why);
+    snprintf(text, sizeof text, "%.*s", SLICE_FMT(who));
+    enum err e = authenticate_cookie(s, n, text, (struct slice){0}, &why);
     if (e != ERR_OK) {
         failed(s, n, why.text);
         web_say_error(s, n, e, 0, why.text, NULL, NULL);
         return true;
     }
+    n->state = SESSION_OPEN;
+    struct wire_login_use m = {.ticket = ticket};
+    web_give_message(s, n, WIRE_LOGIN_USE, &m);
+    return true;
+}
+
+HANDLER(req_login_use) {
+    const struct wire_login_use *m = r->message;
+    struct session *n = r->session;
+    char who[COOKIE_WHO_BYTES], line[COOKIE_LINE_BYTES], csrf[COOKIE_CSRF_BYTES], location[COOKIE_CSRF_BYTES + 8];
+    uint8_t hash[DIGEST_BYTES];
+    if (!is_of_browser(s, r)) return;
+    if (web_of(n)->match.route != NULL || !cookie_who(&n->who, who)) {
+        session_error(s, n, r->id, ERR_FORBIDDEN, "a login link is opened in a browser");
+        return;
+    }
+    auth_hash(&s->auth, m->ticket, hash);
     open_session(s, n, who, line);
     /* Behind "#": only the page itself sees it (console/src/api/session.ts). */
     cookie_csrf(&s->auth, &web_of(n)->cookie, csrf);
     snprintf(location, sizeof location, "/#csrf=%s", csrf);
     struct http_head h = {.status = 303, .length = 0, .location = location, .cookie = line};
     web_put_head(s, n, &h);
-    session_send_raw(s, n, buf_slice(&webs_of(s)->out));
-    web_finished(s, n);
-    return true;
+    (void)hold_for(s, r, &(struct cmd_identity){.op = IDENTITY_TICKET_USE, .hash = slice_of(hash, sizeof hash)});
 }
 
 HANDLER(req_login_new) {
     char who[COOKIE_WHO_BYTES], ticket[LOGIN_TICKET_BYTES], url[LOGIN_URL_BYTES] = "";
+    uint8_t hash[DIGEST_BYTES];
+    struct clock *clock = s->world.clock;
+    struct command cmd = {.kind = CMD_IDENTITY};
     if (!cookie_who(&r->session->who, who)) {
         session_error(s, r->session, r->id, ERR_FORBIDDEN, "a login link needs a token or the Unix socket");
         return;
     }
-    login_ticket_make(&logins_of(s)->tickets, &s->auth, who, web_now(s), web_now(s) + s->limits->login_link_ms, ticket);
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    uint64_t high = clock->random(clock), low = clock->random(clock);
+    snprintf(ticket, sizeof ticket, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+    auth_hash(&s->auth, slice_str(ticket), hash);
+    int64_t expires_ms = wall_now(s).ms + s->limits->login_link_ms;
+    cmd.as.identity = (struct cmd_identity){.op = IDENTITY_TICKET_ADD,
+                                            .hash = slice_of(hash, sizeof hash),
+                                            .who = slice_str(who),
+                                            .expires_ms = expires_ms};
+    (void)call_command(s, r, c, 0, &cmd);
     struct slice base = bytes_slice(s->reached_at);
     if (base.len > 0) snprintf(url, sizeof url, "%.*s" LOGIN_PATH "?ticket=%s", SLICE_FMT(base), ticket);
-    struct wire_login_link got = {.lsn = engine_durable_lsn(server_shard(s)->engine),
+    struct wire_login_link got = {.lsn = engine_lsn(server_shard(s)->engine),
                                   .url = slice_str(url),
                                   .ticket = slice_str(ticket),
-                                  .expires_ms = wall_now(s).ms + s->limits->login_link_ms};
-    session_answer(s, r->session, r->id, WIRE_LOGIN_LINK, &got);
+                                  .expires_ms = expires_ms};
+    call_hold(s, r, c, WIRE_LOGIN_LINK, &got);
 }

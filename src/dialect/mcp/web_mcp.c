@@ -7,6 +7,7 @@
  * wants to hear of progress, and can, gets events, the last of which is the answer. */
 #include <stdio.h>
 
+#include "authenticate.h"
 #include "http_dialect.h"
 #include "mcp.h"
 #include "requests.h"
@@ -73,8 +74,8 @@ static bool admit(struct server *s, struct session *n) {
         web_say_error(s, n, ERR_UNSUPPORTED, 400, "unknown revision; expected 2025-06-18, 2025-03-26 or 2024-11-05",
                       NULL, NULL);
     else
-        return true;
-    return false;
+        authenticate_agent(&n->who);
+    return n->who.is_by_mcp;
 }
 
 /* ---- answers ---- */

@@ -84,6 +84,7 @@ static bool hello(struct server *s, struct session *n, const struct frame *f) {
         server_log(s, SERVER_WARN, "build", "%s runs build %.*s, this server %.*s", n->address, SLICE_FMT(m.build),
                    SLICE_FMT(bytes_slice(s->build)));
     n->peer = m.peer;
+    if (m.agent) authenticate_agent(&n->who);
     n->state = SESSION_OPEN;
     welcome(s, n, f->request);
     return true;
@@ -151,6 +152,7 @@ static void closed(struct server *s, struct session *n) {
 }
 
 const struct dialect_ops native_dialect = {.name = "native v2",
+                                           .spoken = SPOKEN_NATIVE,
                                            .first = SNIFF_BIT(SNIFF_NATIVE),
                                            .on_shared_port = true,
                                            .open = open,

@@ -164,6 +164,7 @@ static bool open(struct server *s, struct session *n) {
 static const struct request_row own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_orion};
 
 const struct dialect_ops orion_dialect = {.name = "HTTP",
+                                          .spoken = SPOKEN_ORION,
                                           .first = SNIFF_BIT(SNIFF_HTTP),
                                           .misfits = HTTP_MISFITS,
                                           .open = open,

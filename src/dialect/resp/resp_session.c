@@ -386,6 +386,7 @@ static uint64_t memory_bytes(const struct session *n) {
 }
 
 const struct dialect_ops resp_dialect = {.name = "RESP",
+                                         .spoken = SPOKEN_RESP,
                                          .first = SNIFF_BIT(SNIFF_RESP),
                                          .on_shared_port = true,
                                          .open = open,

@@ -422,6 +422,7 @@ static void refuse(struct server *s, struct session *n, uint32_t request, enum e
 const struct request_row titan_own_row = {.roles = CAN_LOOK | CAN_OPERATE, .names = NAMES_NOTHING, .serve = req_titan};
 
 const struct dialect_ops titan_dialect = {.name = "TITAN_PROTO v1",
+                                          .spoken = SPOKEN_TITAN,
                                           .open = open,
                                           .closed = closed,
                                           .received = received,

@@ -306,6 +306,7 @@ static uint64_t memory_bytes(const struct session *n) {
 }
 
 const struct dialect_ops titan_web_dialect = {.name = "HTTP",
+                                              .spoken = SPOKEN_TITAN,
                                               .first = SNIFF_BIT(SNIFF_HTTP),
                                               .misfits = HTTP_MISFITS,
                                               .open = open,

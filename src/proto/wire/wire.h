@@ -141,6 +141,8 @@ enum wire_lane { WIRE_LANE_FIRST, WIRE_LANE_SECOND, WIRE_LANE_COUNT };
     X(WIRE_AUDIT_EXPORT,     194, wire_audit_export,    "audit_export",    CLIENT, WIRE_AUDIT_EXPORTED, SECOND, "a page of the audit trail, oldest first, as lines of JSON") \
     X(WIRE_AUDIT_EXPORTED,   195, wire_audit_exported,  "audit_exported",  SERVER, 0,                SECOND, "the page") \
     X(WIRE_LOGIN_LINK,       176, wire_login_link,      "login_link",      SERVER, 0,                FIRST,  "here it is; it works once") \
+    X(WIRE_LOGIN_USE,        170, wire_login_use,       "login_use",       CLIENT, WIRE_ACCEPTED,    FIRST,  "a browser comes in by a login link; made of the link by HTTP") \
+    X(WIRE_LOGOUT,           171, wire_logout,          "logout",          CLIENT, WIRE_ACCEPTED,    FIRST,  "a browser logs out; made of its request by HTTP") \
     X(WIRE_TITAN_GET,        180, wire_titan_get,       "titan_get",       CLIENT, WIRE_TITAN,       SECOND, "reserved, answered with `unsupported`: what Titan's interface shows, asked in process") \
     X(WIRE_TITAN,            181, wire_titan,           "titan",           SERVER, 0,                SECOND, "reserved: the caller's tenant, in Titan's words") \
     X(WIRE_LIMIT_LS,         205, wire_page,            "limit_ls",        CLIENT, WIRE_LIMIT_LIST,  SECOND, "which limits are there, and how much of them is taken") \

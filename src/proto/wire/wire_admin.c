@@ -9,11 +9,14 @@ static const char *const desired_words[WIRE_DESIRED_COUNT] = {"running", "stoppe
 static const char *const pool_state_words[WIRE_POOL_STATE_COUNT] = {"active", "draining", "inactive"};
 static const char *const limit_kind_words[WIRE_LIMIT_KIND_COUNT] = {"key", "rate", "tenant"};
 
+const char *const wire_principal_words[WIRE_PRINCIPAL_COUNT] = {"unknown", "person", "service",
+                                                                "agent",   "worker", "job"};
 static const struct tlv_field token_new_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_token_new, name, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_TEXT, wire_token_new, tenant, .max = WIRE_NAME_MAX),
     TLV_FIELD(3, TLV_LIST, wire_token_new, roles, .max = 64, .sub = &wire_name_desc),
     TLV_FIELD(4, TLV_I64, wire_token_new, expires_ms),
+    TLV_FIELD(5, TLV_ENUM, wire_token_new, kind, .max = WIRE_PRINCIPAL_COUNT, .names = wire_principal_words),
 };
 const struct tlv_desc wire_token_new_desc = TLV_DESC("token_new", wire_token_new, token_new_fields);
 
@@ -31,6 +34,15 @@ static const struct tlv_field login_link_fields[] = {
 };
 const struct tlv_desc wire_login_link_desc = TLV_DESC("login_link", wire_login_link, login_link_fields);
 
+static const struct tlv_field login_use_fields[] = {
+    TLV_FIELD(1, TLV_TEXT, wire_login_use, ticket, .max = WIRE_TEXT_MAX),
+};
+const struct tlv_desc wire_login_use_desc = TLV_DESC("login_use", wire_login_use, login_use_fields);
+static const struct tlv_field logout_fields[] = {
+    TLV_FIELD(1, TLV_U64, wire_logout, session),
+};
+const struct tlv_desc wire_logout_desc = TLV_DESC("logout", wire_logout, logout_fields);
+
 static const struct tlv_field token_view_fields[] = {
     TLV_FIELD(1, TLV_TEXT, wire_token_view, id, .max = WIRE_NAME_MAX),
     TLV_FIELD(2, TLV_TEXT, wire_token_view, name, .max = WIRE_NAME_MAX),
@@ -39,6 +51,7 @@ static const struct tlv_field token_view_fields[] = {
     TLV_FIELD(5, TLV_I64, wire_token_view, created_ms),
     TLV_FIELD(6, TLV_I64, wire_token_view, expires_ms),
     TLV_FIELD(7, TLV_I64, wire_token_view, used_ms),
+    TLV_FIELD(8, TLV_ENUM, wire_token_view, kind, .max = WIRE_PRINCIPAL_COUNT, .names = wire_principal_words),
 };
 const struct tlv_desc wire_token_view_desc = TLV_DESC("token_view", wire_token_view, token_view_fields);
 

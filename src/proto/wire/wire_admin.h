@@ -6,11 +6,24 @@
 
 /* ---- tokens ---- */
 
+/* What a principal is, by the numbers of the journal. */
+enum wire_principal {
+    WIRE_PRINCIPAL_UNKNOWN,
+    WIRE_PRINCIPAL_PERSON,
+    WIRE_PRINCIPAL_SERVICE,
+    WIRE_PRINCIPAL_AGENT,
+    WIRE_PRINCIPAL_WORKER,
+    WIRE_PRINCIPAL_JOB,
+    WIRE_PRINCIPAL_COUNT
+};
+extern const char *const wire_principal_words[];
+
 struct wire_token_new {
     struct slice name; /* of the principal */
     struct slice tenant;
     struct tlv_list roles; /* of wire_name */
     int64_t expires_ms;    /* wall time; 0 = never */
+    uint8_t kind;          /* enum wire_principal; unknown = by its roles: a worker, or a person */
 };
 
 struct wire_token_given { /* the only time that the token itself is shown */
@@ -21,7 +34,8 @@ struct wire_token_given { /* the only time that the token itself is shown */
 struct wire_token_view {
     struct slice id, name, tenant;
     struct tlv_list roles; /* of wire_name */
-    int64_t created_ms, expires_ms, used_ms;
+    int64_t created_ms, expires_ms, used_ms; /* used: since the server started; 0 = not */
+    uint8_t kind; /* enum wire_principal */
 };
 
 struct wire_token_list {
@@ -34,6 +48,14 @@ struct wire_login_link {
     struct slice url;    /* empty = the server does not know where it is reached */
     struct slice ticket; /* what is new in it */
     int64_t expires_ms;  /* wall */
+};
+
+/* From a browser, about itself: HTTP makes them of a link and of a logout, and nobody else may send them. */
+struct wire_login_use {
+    struct slice ticket;
+};
+struct wire_logout {
+    uint64_t session; /* the number in its cookie */
 };
 
 /* ---- schedules ---- */
@@ -257,7 +279,7 @@ struct wire_drain {
 };
 
 extern const struct tlv_desc wire_token_new_desc, wire_token_given_desc, wire_token_view_desc, wire_token_list_desc,
-    wire_login_link_desc,
+    wire_login_link_desc, wire_login_use_desc, wire_logout_desc,
     wire_schedule_set_desc, wire_schedule_change_desc, wire_schedule_run_desc, wire_schedule_ls_desc, wire_moment_desc,
     wire_slot_desc, wire_schedule_view_desc, wire_schedule_list_desc,
     wire_service_set_desc, wire_service_get_desc, wire_service_rollback_desc, wire_service_view_desc,

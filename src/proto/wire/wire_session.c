@@ -53,6 +53,7 @@ static const struct tlv_field hello_fields[] = {
     TLV_FIELD(4, TLV_TEXT, wire_hello, build, .max = WIRE_NAME_MAX),
     TLV_FIELD(5, TLV_BYTES, wire_hello, token, .max = WIRE_TOKEN_MAX),
     TLV_FIELD(6, TLV_TEXT, wire_hello, tenant, .max = WIRE_NAME_MAX),
+    TLV_FIELD(7, TLV_BOOL, wire_hello, agent),
 };
 const struct tlv_desc wire_hello_desc = TLV_DESC("hello", wire_hello, hello_fields);
 

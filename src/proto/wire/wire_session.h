@@ -64,6 +64,7 @@ struct wire_hello {
     struct slice build;
     struct slice token;  /* empty: the socket itself vouches (peer uid, client certificate) */
     struct slice tenant; /* to act for; empty = that of the token */
+    bool agent;          /* the connection speaks for an agent, whoever's token it is */
 };
 
 struct wire_welcome {

@@ -7,6 +7,7 @@
 #include "server_view.h"
 #include "session.h"
 #include "utf8.h"
+#include "view_directory.h"
 
 #define LIMITS_PAGE_MAX 1000u
 
@@ -147,7 +148,9 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
         if (shown == 0) return why_set(why, ERR_INVALID, "the name of a token contains a control character");
         left = slice_of(left.ptr + shown, left.len - shown);
     }
-    *ret = (struct caller){.expires_ms = m->expires_ms};
+    if (m->kind == KIND_JOB || m->kind >= KIND_COUNT)
+        return why_set(why, ERR_INVALID, "a token is of a person, a service, an agent or a worker");
+    *ret = (struct caller){.expires_ms = m->expires_ms, .kind = m->kind};
     snprintf(ret->name, sizeof ret->name, "%.*s", SLICE_FMT(m->name));
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(m->tenant));
     for (uint32_t i = 0; i < m->roles.count; i++) {
@@ -162,67 +165,67 @@ static enum err caller_of(const struct wire_token_new *m, struct caller *ret, st
     return ERR_OK;
 }
 
+static void send_identity(struct server *s, const struct request *r, struct call *c, uint32_t part,
+                          const struct cmd_identity *what) {
+    struct command cmd = {.kind = CMD_IDENTITY};
+    cmd.as.identity = *what;
+    (void)call_command(s, r, c, part, &cmd);
+}
+
 HANDLER(req_token_new) {
     const struct wire_token_new *m = r->message;
-    struct caller c;
+    struct caller who;
+    struct minted_token t;
     struct why why = {{0}};
-    char id[AUTH_ID_BYTES], text[AUTH_TOKEN_BYTES];
-    enum err e = caller_of(m, &c, &why);
-    if (e == ERR_OK) e = auth_add(&s->auth, &c, s->world.clock->wall(s->world.clock), id, text, &why);
+    enum err e = caller_of(m, &who, &why);
     if (e != ERR_OK) {
         session_error(s, r->session, r->id, e, why.text);
         return;
     }
-    server_log(s, SERVER_INFO, "token", "%s made token %s for %s", r->session->who.name, id, c.name);
+    auth_mint(&s->auth, &t);
+    struct rec_token_info info = auth_token_info(&t, &who, engine_now(server_shard(s)->engine));
+    struct call *c = call_open(s, r, 1);
+    if (c == NULL) return;
+    send_identity(s, r, c, 0, &(struct cmd_identity){.op = IDENTITY_TOKEN_SET, .tokens = &info, .token_count = 1});
     struct wire_token_given got = {
-        .lsn = engine_durable_lsn(server_shard(s)->engine), .id = slice_str(id), .token = slice_str(text)};
-    session_answer(s, r->session, r->id, WIRE_TOKEN_GIVEN, &got);
-}
-
-/* Who came with it has to go. */
-static void hang_up(struct server *s, const struct session *but, struct slice id) {
-    for (uint32_t i = 1; i <= s->sessions.high; i++) {
-        struct session *n = pool_at(&s->sessions, i);
-        if (n->conn.v != 0 && n != but && slice_eq(id, slice_str(n->who.id)))
-            session_refuse(s, n, 0, ERR_UNAUTHENTICATED, "the token was revoked");
-    }
+        .lsn = engine_lsn(server_shard(s)->engine), .id = slice_str(t.id), .token = slice_str(t.text)};
+    call_hold(s, r, c, WIRE_TOKEN_GIVEN, &got);
 }
 
 HANDLER(req_token_revoke) {
     const struct wire_targets *m = r->message;
     const struct wire_name *names = m->targets.at;
-    struct wire_result *list = ARENA_ARRAY(r->arena, struct wire_result, m->targets.count + 1);
-    struct wire_accepted got = {.lsn = engine_durable_lsn(server_shard(s)->engine),
-                                .results = {list, m->targets.count}};
-    for (uint32_t i = 0; i < m->targets.count; i++) {
-        struct why why = {{0}};
-        enum err e = auth_revoke(&s->auth, names[i].name, &why);
-        list[i] = (struct wire_result){.target = names[i].name};
-        if (e == ERR_OK) hang_up(s, r->session, names[i].name);
-        if (e == ERR_OK) continue;
-        list[i].code = slice_str(err_word(e));
-        list[i].message = arena_slice(r->arena, slice_str(why.text));
-    }
-    session_answer(s, r->session, r->id, WIRE_ACCEPTED, &got);
+    struct call *c = call_open(s, r, m->targets.count);
+    if (c == NULL) return;
+    c->is_list = true;
+    for (uint32_t i = 0; i < m->targets.count; i++) c->parts[i].target = arena_slice(&c->arena, names[i].name);
+    for (uint32_t i = 0; i < m->targets.count; i++)
+        send_identity(s, r, c, i, &(struct cmd_identity){.op = IDENTITY_TOKEN_END, .id = names[i].name});
+    if (m->targets.count == 0) call_refuse(s, r, c, 0, ERR_INVALID, "expected the id of a token");
+}
+
+static struct wire_token_view token_shown(const struct auth *a, struct arena *arena, const struct token_view *t) {
+    struct wire_name *roles = ARENA_ARRAY(arena, struct wire_name, ROLE_COUNT);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < ROLE_COUNT; k++)
+        if (t->roles & ROLE_BIT(k)) roles[n++].name = slice_str(role_words[k]);
+    return (struct wire_token_view){.id = t->id,
+                                    .name = t->name,
+                                    .tenant = t->tenant,
+                                    .roles = {roles, n},
+                                    .kind = (uint8_t)t->kind,
+                                    .created_ms = t->created_ms,
+                                    .expires_ms = t->expires_ms,
+                                    .used_ms = auth_used_ms(a, t->id)};
 }
 
 HANDLER(req_token_ls) {
-    uint32_t count = s->auth.tokens.count;
-    struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, count + 1);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct token *t = vec_at(&s->auth.tokens, i);
-        struct wire_name *roles = ARENA_ARRAY(r->arena, struct wire_name, ROLE_COUNT);
-        uint32_t n = 0;
-        for (uint32_t k = 0; k < ROLE_COUNT; k++)
-            if (t->caller.roles & ROLE_BIT(k)) roles[n++].name = slice_str(role_words[k]);
-        list[i] = (struct wire_token_view){.id = slice_str(t->id),
-                                           .name = slice_str(t->caller.name),
-                                           .tenant = slice_str(t->caller.tenant),
-                                           .roles = {roles, n},
-                                           .created_ms = t->created_ms,
-                                           .expires_ms = t->caller.expires_ms,
-                                           .used_ms = t->used_ms};
-    }
-    struct wire_token_list got = {.lsn = engine_durable_lsn(server_shard(s)->engine), .tokens = {list, count}};
-    session_answer(s, r->session, r->id, WIRE_TOKEN_LIST, &got);
+    const struct state *state = server_state(s);
+    uint32_t most = view_token_count(state), count = 0;
+    struct wire_token_view *list = ARENA_ARRAY(r->arena, struct wire_token_view, most + 1);
+    struct token_view t;
+    for (uint32_t at = 0; (at = view_token_next(state, at, &t)) != 0;)
+        list[count++] = token_shown(&s->auth, r->arena, &t);
+    struct wire_token_list got = {.lsn = engine_lsn(server_shard(s)->engine), .tokens = {list, count}};
+    call_show(s, r, WIRE_TOKEN_LIST, &got);
 }

@@ -13,6 +13,7 @@ void authenticate_certificate(struct caller *c, const struct net_peer *peer) {
     if (peer->certified_tenant.len >= AUTH_NAME_MAX) return;
     snprintf(c->name, sizeof c->name, "%.*s", SLICE_FMT(peer->certified));
     snprintf(c->tenant, sizeof c->tenant, "%.*s", SLICE_FMT(peer->certified_tenant));
+    c->kind = KIND_WORKER;
     if (slice_eq(peer->certified_role, slice_str(role_words[ROLE_WORKER]))) c->roles = ROLE_BIT(ROLE_WORKER);
 }
 
@@ -70,7 +71,7 @@ static enum err authenticate_caller(struct server *s, struct session *n, struct 
             "the calling process belongs to a job, or has ended; a job has the rights of its own token: send it "
             "(REEVE_TOKEN)");
     if (is_ours) {
-        n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
+        n->who = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN), .kind = KIND_PERSON};
         snprintf(n->who.name, sizeof n->who.name, "uid:%u", n->uid);
         return ERR_OK;
     }
@@ -78,6 +79,11 @@ static enum err authenticate_caller(struct server *s, struct session *n, struct 
         return why_set(why, ERR_UNAUTHENTICATED, "user %u is not the server's user: send a token (REEVE_TOKEN)",
                        n->uid);
     return why_set(why, ERR_UNAUTHENTICATED, "authentication required: send a token (REEVE_TOKEN)");
+}
+
+void authenticate_agent(struct caller *who) {
+    who->kind = KIND_AGENT;
+    who->is_by_mcp = true;
 }
 
 static enum err choose_tenant(struct session *n, struct slice wanted, struct why *why) {

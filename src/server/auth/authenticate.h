@@ -13,6 +13,8 @@ CHECKED enum err authenticate(struct server *s, struct session *n, struct slice 
 /* The same for who has proved before, by a cookie or a ticket, to be `who` (cookie.h). */
 CHECKED enum err authenticate_cookie(struct server *s, struct session *n, const char *who, struct slice tenant,
                                      struct why *why);
+/* It speaks for an agent (MCP): whatever its token is, it is none of a person. */
+void authenticate_agent(struct caller *who);
 /* For a login: a token that a person has, so not that of a job. */
 CHECKED enum err authenticate_login(struct server *s, struct session *n, struct slice token, struct why *why);
 

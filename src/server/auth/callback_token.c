@@ -50,7 +50,8 @@ enum err callback_token_caller(struct server *s, struct slice token, struct call
     if (e != ERR_OK) return e;
     if (!view_flow(server_state(s), c.job.flow, &flow))
         return why_set(why, ERR_UNAUTHENTICATED, "the job that this token belongs to has finished");
-    *ret = (struct caller){.name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK), .expires_ms = c.expires_ms};
+    *ret = (struct caller){
+        .name = "callback", .roles = ROLE_BIT(ROLE_CALLBACK), .expires_ms = c.expires_ms, .kind = KIND_SERVICE};
     snprintf(ret->tenant, sizeof ret->tenant, "%.*s", SLICE_FMT(flow.tenant));
     return ERR_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "hmac_token.h"
 #include "oidc.h"
-#include "session_revocation.h"
+#include "view_directory.h"
 
 #define PREFIX "rvs_"
 #define CSRF_PREFIX "rvx_" /* another text is proved, so one cannot be used as the other */
@@ -29,7 +29,7 @@ bool cookie_who(const struct caller *c, char ret[COOKIE_WHO_BYTES]) {
 enum err cookie_caller(struct auth *a, const char *who, wall_time now, struct caller *ret, struct why *why) {
     if (oidc_is_session(who)) return oidc_session_caller(a->oidc, who, now, ret, why);
     if (!is_uid(who)) return auth_by_id(a, slice_str(who), now, ret, why);
-    *ret = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN)};
+    *ret = (struct caller){.roles = ROLE_BIT(ROLE_ADMIN), .kind = KIND_PERSON};
     snprintf(ret->name, sizeof ret->name, "%s", who);
     return ERR_OK;
 }
@@ -58,7 +58,8 @@ enum err cookie_read(const struct auth *a, struct slice text, wall_time now, str
     c.number = number;
     if (!good || !hmac_token_is_same(text, ours, write_it(a, PREFIX, &c, ours)))
         return why_set(why, ERR_UNAUTHENTICATED, "invalid cookie: log in again");
-    if (c.expires_ms <= now.ms || session_revocation_has(a, &c))
+    if (a->state == NULL) return why_set(why, ERR_BUSY, "the server is reading its journal: try again");
+    if (c.expires_ms <= now.ms || view_session_has_ended(a->state, slice_str(c.who), c.number, c.expires_ms))
         return why_set(why, ERR_UNAUTHENTICATED, "the session has expired: log in again");
     *ret = c;
     return ERR_OK;

@@ -1,7 +1,7 @@
 /* cookie.h: the session of a browser. It is a text that only this server can have made (hmac_token.h): whose token it
  * stands for, until when, and a number of its own. Nothing is stored, so it survives a restart, and whoever has the
  * secret of the data directory can check it; what it may do is looked up with each request, so it ends with its token.
- * That someone logged out is stored (session_revocation.h).
+ * That someone logged out is a record (core/model/directory_state.h).
  *
  * A browser sends a cookie to every port of a host, so a service of a job on another port is sent ours, and a page of
  * someone else can make a browser send it along. So it is half of a session: every request also shows the `csrf` that

@@ -8,23 +8,23 @@
 
 #define BLOCK_BYTES 64u /* of SHA-256 */
 
-static void mac(const struct auth *a, struct slice text, uint8_t ret[DIGEST_BYTES]) {
+void hmac_sha256(struct hasher *h, const uint8_t key[AUTH_SECRET_BYTES], struct slice text, uint8_t ret[DIGEST_BYTES]) {
     uint8_t inner[BLOCK_BYTES + HMAC_TOKEN_TEXT_MAX], outer[BLOCK_BYTES + DIGEST_BYTES];
     REQUIRE(text.len <= HMAC_TOKEN_TEXT_MAX);
     memset(inner, 0x36, BLOCK_BYTES);
     memset(outer, 0x5c, BLOCK_BYTES);
     for (size_t i = 0; i < AUTH_SECRET_BYTES; i++) {
-        inner[i] ^= a->secret[i];
-        outer[i] ^= a->secret[i];
+        inner[i] ^= key[i];
+        outer[i] ^= key[i];
     }
     memcpy(inner + BLOCK_BYTES, text.ptr, text.len);
-    a->hasher->whole(a->hasher, slice_of(inner, BLOCK_BYTES + text.len), outer + BLOCK_BYTES);
-    a->hasher->whole(a->hasher, slice_of(outer, sizeof outer), ret);
+    h->whole(h, slice_of(inner, BLOCK_BYTES + text.len), outer + BLOCK_BYTES);
+    h->whole(h, slice_of(outer, sizeof outer), ret);
 }
 
 size_t hmac_token_append(const struct auth *a, char *text, size_t len) {
     uint8_t proof[DIGEST_BYTES];
-    mac(a, slice_of(text, len), proof);
+    hmac_sha256(a->hasher, a->secret, slice_of(text, len), proof);
     hex_write(slice_of(proof, sizeof proof), text + len);
     return len + 2 * DIGEST_BYTES;
 }

@@ -8,6 +8,8 @@
 #define HMAC_TOKEN_TEXT_MAX 160u /* of what is proved */
 #define HMAC_TOKEN_HEX_BYTES (2u * DIGEST_BYTES)
 
+/* Of at most HMAC_TOKEN_TEXT_MAX bytes. */
+void hmac_sha256(struct hasher *h, const uint8_t key[AUTH_SECRET_BYTES], struct slice text, uint8_t ret[DIGEST_BYTES]);
 /* Appends the proof of the text, in hex, and a zero; there is room for it. Returns the length without the zero. */
 size_t hmac_token_append(const struct auth *a, char *text, size_t len);
 /* Equal texts take as long as different ones, so that nobody finds out a proof digit by digit. */

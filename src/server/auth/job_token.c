@@ -66,7 +66,7 @@ enum err job_token_check(struct server *s, struct slice text, struct caller *ret
     if (!view_job(server_state(s), a.job, &job) || !view_flow(server_state(s), a.job.flow, &of))
         return why_set(why, ERR_UNAUTHENTICATED, "the attempt that this token belongs to has ended");
     arena_reset(&s->frame_arena);
-    *ret = (struct caller){.roles = roles_of(job.options->token_rights)};
+    *ret = (struct caller){.roles = roles_of(job.options->token_rights), .kind = KIND_JOB};
     struct slice name = server_view_job_name(s, &job);
     if (name.len > NAME_SHOWN_MAX) name = server_view_flow_name(s, a.job.flow); /* not cut inside a letter */
     snprintf(ret->name, sizeof ret->name, "job:%.*s#%u", SLICE_FMT(name), a.attempt);

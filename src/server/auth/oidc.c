@@ -210,7 +210,9 @@ static struct bearer_world world_of(struct server *s) {
 }
 
 static struct caller caller_of(const struct bearer *b) {
-    struct caller c = {.roles = b->as.roles, .expires_ms = b->expires_ms};
+    struct caller c = {.roles = b->as.roles,
+                       .kind = b->as.kind == ISSUER_SERVICE ? KIND_SERVICE : KIND_PERSON,
+                       .expires_ms = b->expires_ms};
     _Static_assert(MAPPING_NAME_MAX == AUTH_NAME_MAX, "a name is a name");
     memcpy(c.name, b->as.name, sizeof c.name);
     memcpy(c.tenant, b->as.tenant, sizeof c.tenant);

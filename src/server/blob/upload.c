@@ -7,6 +7,7 @@
 #include "server_impl.h"
 #include "session.h"
 #include "transfers.h"
+#include "view_directory.h"
 #include "view_store.h"
 
 #define UPLOADS_MAX 4000u
@@ -66,9 +67,7 @@ static uint32_t place_of(const struct server *s, uint64_t number) {
 /* Where there are tokens of tenants, or flows of several, none of them may have the whole disk. */
 static bool has_tenants(const struct server *s) {
     if (view_tenant_count(server_state(s)) > 1) return true;
-    for (uint32_t i = 0; i < s->auth.tokens.count; i++)
-        if (((const struct token *)vec_at(&s->auth.tokens, i))->caller.tenant[0] != 0) return true;
-    return false;
+    return view_has_tenant_tokens(server_state(s));
 }
 
 void upload_share(struct server *s) {

@@ -46,6 +46,7 @@ static uint64_t token_of(const struct call *c, uint32_t part) {
 enum err call_command(struct server *s, const struct request *r, struct call *c, uint32_t part, struct command *cmd) {
     cmd->token = token_of(c, part);
     cmd->principal = slice_str(r->session->who.name);
+    cmd->caller = session_caller(r->session);
     if (cmd->tenant.len == 0) cmd->tenant = slice_str(r->session->who.tenant);
     return server_command(s, r->session->conn, r->id, cmd);
 }
@@ -87,6 +88,27 @@ void call_show(struct server *s, const struct request *r, enum wire_op op, const
         call_refuse(s, r, c, 0, ERR_LIMIT, "the answer is too large: ask for less");
     else
         call_read(s, r, c, c->is_made ? made : buf_slice(&s->out));
+}
+
+void call_hold_made(const struct request *r, struct call *c, struct slice made) {
+    REQUIRE(c->held == NULL && c->answered == 0);
+    c->is_read = c->is_made = true;
+    c->held = bytes_new(made);
+    r->session->owed += made.len;
+}
+
+void call_hold(struct server *s, const struct request *r, struct call *c, enum wire_op op, const void *message) {
+    const struct dialect_ops *d = r->session->dialect;
+    struct slice made;
+    if (d->make != NULL && d->make(s, r->session, r->id, op, message, &made)) {
+        call_hold_made(r, c, made);
+        return;
+    }
+    buf_clear(&s->out);
+    wire_put(&s->out, op, FRAME_ANSWER, r->id, message);
+    ENSURE(!s->out.full);
+    call_hold_made(r, c, buf_slice(&s->out));
+    c->is_made = false;
 }
 
 /* ---- answers ---- */

@@ -58,6 +58,11 @@ void call_refuse(struct server *s, const struct request *r, struct call *c, uint
 void call_read(struct server *s, const struct request *r, struct call *c, struct slice frames);
 /* The same for an answer of one message, made at once into what the caller's dialect sends. */
 void call_show(struct server *s, const struct request *r, enum wire_op op, const void *message);
+/* The answer to the command of this call that the engine was just given: made now, sent when that is durable. If it was
+ * refused, the refusal is said instead. */
+void call_hold(struct server *s, const struct request *r, struct call *c, enum wire_op op, const void *message);
+/* The same for an answer that is there already, as the caller's dialect sends it. */
+void call_hold_made(const struct request *r, struct call *c, struct slice made);
 /* A call with one part that is refused; for requests that found out before they opened one. */
 void call_fail(struct server *s, const struct request *r, enum err e, const char *text);
 

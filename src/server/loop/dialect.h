@@ -33,6 +33,7 @@ struct store_effect;
 
 struct dialect_ops {
     const char *name;    /* in messages */
+    uint8_t spoken;      /* enum spoken: in records */
     uint32_t first;      /* first bytes that choose it, as SNIFF_BITs; 0 = its listener speaks nothing else */
     uint32_t misfits;    /* first bytes that nobody at the listener speaks, and that it answers */
     bool on_shared_port; /* first bytes choose it there; else it has a listener of its own */

@@ -50,6 +50,7 @@ struct server_part {
     uint32_t wakes;   /* PART_WAKES_ bits */
     void (*init)(struct shard *h, void *own);
     void (*fini)(struct shard *h, void *own);
+    void (*resumed)(struct shard *h, void *own); /* the shard was taken over: commands of its first batch */
     void (*step)(struct shard *h, void *own);
     void (*flush)(struct shard *h, void *own);
     int64_t (*next_due)(const struct shard *h, const void *own); /* monotonic; pure; TIME_NEVER = nothing waits */

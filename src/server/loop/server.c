@@ -111,9 +111,11 @@ static bool reopen(struct server *s) {
     }
     if (MUTANT(call_over_reopen)) call_free_all(h); /* which answers them */
     session_end_spoken(s);
+    auth_unbind(&s->auth);
     shard_close(h);
     s->now_ms = 0; /* to read a journal takes long, and is no standing still */
     enum err e = shard_open(h, &why);
+    if (e == ERR_OK) e = auth_reopen(&s->auth, engine_state(h->engine), &why);
     if (e == ERR_OK) e = history_writer_check(s, &why);
     if (e != ERR_OK) {
         server_fail(s, why_wrap(&why, e, "the shard was lost and cannot be opened again"), &why);
@@ -256,13 +258,13 @@ bool server_is_drained(const struct server *s) {
 
 static enum err stores_open(struct server *s, struct why *why) {
     struct shard *h = server_shard(s);
-    bool first = false, threaded = !s->options.without_threads;
+    bool threaded = !s->options.without_threads;
     enum err e = shard_open(h, why);
     if (e == ERR_OK)
         e = blob_log_store_open(&s->store, s->world.disk, s->world.clock, s->world.hasher, s->limits, threaded, why);
-    if (e == ERR_OK) e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, &first, why);
-    if (e == ERR_OK && first)
-        server_log(s, SERVER_INFO, "tokens", "first start: admin.token and worker.token are in the data directory");
+    if (e == ERR_OK)
+        e = auth_open(&s->auth, s->world.disk, s->world.clock, s->world.hasher, h->number, engine_state(h->engine),
+                      why);
     struct why damage;
     if (e == ERR_OK &&
         (blobs_damage(s->store.blobs, &damage) != ERR_OK || joblogs_damage(s->store.logs, &damage) != ERR_OK))

@@ -88,6 +88,14 @@ struct slice session_tenant(const struct session *n) {
     return n->who.tenant[0] != 0 ? slice_str(n->who.tenant) : SLICE(TENANT_STANDARD);
 }
 
+struct rec_caller session_caller(const struct session *n) {
+    struct rec_caller c = {.kind = n->who.kind, .token = slice_str(n->who.id)};
+    if (n->who.kind == KIND_WORKER) return (struct rec_caller){0};
+    c.dialect = n->who.is_by_mcp ? SPOKEN_MCP : n->dialect != NULL ? n->dialect->spoken : SPOKEN_INSIDE;
+    c.address = slice_of(n->address_bytes, n->address_len);
+    return c;
+}
+
 /* Goes on when everything was taken (`drained`), or when what it is owed has left (call.c). */
 void session_hold(struct server *s, struct session *n) {
     n->is_held = true;
@@ -347,6 +355,7 @@ struct session *session_open(struct server *s, conn_id conn, const struct net_pe
     n->uid = peer->uid;
     n->opened_ms = s->world.clock->mono(s->world.clock).ms;
     snprintf(n->address, sizeof n->address, "%s", peer->address);
+    n->address_len = (uint8_t)netaddr_read(peer->address, n->address_bytes);
     buf_init(&n->in, (size_t)s->limits->frame_bytes_max + FRAME_HEADER_BYTES + (1u << 20));
     buf_init(&n->early, (size_t)1 << 28);
     for (uint32_t i = 0; i < WIRE_LANE_COUNT; i++)

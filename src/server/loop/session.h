@@ -11,6 +11,7 @@
 #include "joblog.h"
 #include "lane.h"
 #include "net.h"
+#include "netaddr.h"
 #include "vec.h"
 #include "wire.h"
 
@@ -44,6 +45,8 @@ struct session {
     uint32_t uid;
     int64_t opened_ms;
     char address[64];
+    uint8_t address_bytes[NETADDR_BYTES_MAX]; /* the same without the port, for records */
+    uint8_t address_len;                      /* 0 = it is of no network */
     struct caller certified; /* by its certificate; no name = it showed none */
     struct buf in;           /* came, and its dialect has not used it up */
     uint8_t peer;            /* enum wire_peer */
@@ -91,6 +94,8 @@ bool session_speak(struct server *s, struct session *n, const struct dialect_ops
 void session_came(struct server *s, conn_id conn);                /* bytes did; fine when it is gone */
 struct session *session_of(const struct server *s, conn_id conn); /* NULL: it is gone */
 struct slice session_tenant(const struct session *n);             /* whose blobs it sees, and whose worker it is */
+/* What its records say of it beside the name; nothing of a worker, whose words are many and say who it is. */
+struct rec_caller session_caller(const struct session *n);
 void session_free_all(struct server *s);
 /* Those that may have something in the shard, which goes: all that have said how they speak. It hears nothing of it. */
 void session_end_spoken(struct server *s);

@@ -586,6 +586,9 @@ void shard_start(struct shard *h) {
     inputs(h, &in);
     if (g != NULL) g->resumes(g->ctx, h->engine, h->epoch);
     engine_resume(h->engine, h->epoch, bytes_slice(h->server->build), &in);
+    for (uint8_t slot = 0; slot < server_part_count && h->state == SHARD_OWNED; slot++)
+        if (server_parts[slot]->resumed != NULL) server_parts[slot]->resumed(h, h->parts[slot]);
+    if (h->state != SHARD_OWNED) return;
     engine_finish(h->engine);
     append_start(h); /* from here on the first pass goes on */
 }

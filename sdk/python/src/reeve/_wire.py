@@ -139,6 +139,8 @@ class Op:
     PLAYGROUND_GET = 167
     PLAYGROUND = 168
     PLAYGROUND_DO = 169
+    LOGIN_USE = 170
+    LOGOUT = 171
     LOGIN_NEW = 175
     LOGIN_LINK = 176
     TITAN_GET = 180
@@ -265,6 +267,8 @@ OPCODES: Dict[int, Tuple[str, str]] = {
     167: ("playground_get", "empty"),
     168: ("playground", "playground"),
     169: ("playground_do", "playground_do"),
+    170: ("login_use", "login_use"),
+    171: ("logout", "logout"),
     175: ("login_new", "empty"),
     176: ("login_link", "login_link"),
     180: ("titan_get", "titan_get"),
@@ -290,6 +294,7 @@ class Hello(TypedDict, total=False):
     build: str
     token: bytes
     tenant: str
+    agent: bool
 
 
 class Welcome(TypedDict, total=False):
@@ -626,6 +631,7 @@ class TokenNew(TypedDict, total=False):
     tenant: str
     roles: Sequence[Name]
     expires_ms: int
+    kind: str
 
 
 class TokenGiven(TypedDict, total=False):
@@ -952,6 +958,14 @@ class Playground(TypedDict, total=False):
 
 class PlaygroundDo(TypedDict, total=False):
     what: str
+
+
+class LoginUse(TypedDict, total=False):
+    ticket: str
+
+
+class Logout(TypedDict, total=False):
+    session: int
 
 
 class LoginLink(TypedDict, total=False):
@@ -1319,6 +1333,7 @@ class TokenView(TypedDict, total=False):
     created_ms: int
     expires_ms: int
     used_ms: int
+    kind: str
 
 
 class ScheduleView(TypedDict, total=False):
@@ -1798,6 +1813,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "build", "text", ""),
         (5, "token", "bytes", ""),
         (6, "tenant", "text", ""),
+        (7, "agent", "bool", ""),
     ),
     "welcome": (
         (1, "lsn", "uint", ""),
@@ -2086,6 +2102,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (2, "tenant", "text", ""),
         (3, "roles", "list", "name"),
         (4, "expires_ms", "int", ""),
+        (5, "kind", "enum", "unknown person service agent worker job"),
     ),
     "token_given": (
         (1, "lsn", "uint", ""),
@@ -2363,6 +2380,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     ),
     "playground_do": (
         (1, "what", "enum", "kill recover"),
+    ),
+    "login_use": (
+        (1, "ticket", "text", ""),
+    ),
+    "logout": (
+        (1, "session", "uint", ""),
     ),
     "login_link": (
         (1, "lsn", "uint", ""),
@@ -2696,6 +2719,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (5, "created_ms", "int", ""),
         (6, "expires_ms", "int", ""),
         (7, "used_ms", "int", ""),
+        (8, "kind", "enum", "unknown person service agent worker job"),
     ),
     "schedule_view": (
         (1, "name", "text", ""),
