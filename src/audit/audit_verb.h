@@ -53,6 +53,13 @@
     X(REC_EXPANDED,          "expand",           API,           OTHER,     "job")      \
     X(REC_FLOW_DUE,          "flow-due",         API,           OTHER,     "flow")     \
     X(REC_CLOCK,             "set-clock",        LIFECYCLE,     OTHER,     "server")   \
+    X(REC_DIRECTORY,         "begin-identity",   LIFECYCLE,     OTHER,     "server")   \
+    X(REC_TOKEN,             "set-token",        ACCOUNT,       CREATE,    "token")    \
+    X(REC_TOKEN_ENDED,       "revoke-token",     ACCOUNT,       DELETED,   "token")    \
+    X(REC_SESSION_ENDED,     "logout",           AUTH,          LOGOFF,    "session")  \
+    X(REC_TICKET,            "login-link",       AUTH,          OTHER,     "session")  \
+    X(REC_TICKET_SPENT,      "login",            AUTH,          LOGON,     "session")  \
+    X(REC_SECRETS,           "rekey",            LIFECYCLE,     OTHER,     "server")   \
     X(REC_CHECKPOINT,        "checkpoint",       LIFECYCLE,     OTHER,     "journal")
 
 /* Classes and activities of OCSF 1.3. The category is the first digit of the class. */
@@ -76,8 +83,11 @@ enum ocsf_activity {
     OCSF_GONE = 3,
     OCSF_DISABLE = 5,
     OCSF_BEGIN = 6,
+    /* Account Change; 1 is to create one */
+    OCSF_DELETED = 6,
     /* Authentication */
     OCSF_LOGON = 1,
+    OCSF_LOGOFF = 2,
     /* all */
     OCSF_OTHER = 99,
 };

@@ -26,11 +26,11 @@
     X(OBJ_CHILDREN, 51, snap_children, "children", "a run of children of the expansion before, by index") \
     X(OBJ_SERVICE, 60, snap_service, "service", "a service, after all flows") \
     X(OBJ_TALLY, 70, snap_tally, "tally", "what has happened, counted; at most one, left out when nothing has") \
-    X(OBJ_CHECKPOINT, 130, snap_checkpoint, "checkpoint", "the newest checkpoint; at most one") \
     X(OBJ_DIRECTORY, 100, snap_directory, "directory", "number of the journal, and its secrets") \
     X(OBJ_TOKEN, 101, snap_token, "token", "a token, after the directory") \
     X(OBJ_SESSION, 102, snap_session, "session", "a browser session that was ended before its time") \
-    X(OBJ_TICKET, 103, snap_ticket, "ticket", "a login link that nobody has used, oldest first")
+    X(OBJ_TICKET, 103, snap_ticket, "ticket", "a login link that nobody has used, oldest first") \
+    X(OBJ_CHECKPOINT, 130, snap_checkpoint, "checkpoint", "the newest checkpoint; at most one")
 
 enum object_kind {
 #define X(kind, number, type, word, text) kind = number,

@@ -63,14 +63,14 @@
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
     X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right") \
     X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come") \
-    X(REC_CHECKPOINT,       130, rec_checkpoint,   "checkpoint",      "what was written so far, hashed and signed") \
     X(REC_DIRECTORY,        100, rec_directory,    "directory",       "identity begins: secrets, first tokens") \
     X(REC_TOKEN,            101, rec_token,        "token",           "a token was made or changed")            \
     X(REC_TOKEN_ENDED,      102, rec_token_ended,  "token_ended",     "a token was revoked")                    \
     X(REC_SESSION_ENDED,    103, rec_session_ended, "session_ended",  "a browser session was ended before its time") \
     X(REC_TICKET,           104, rec_ticket,       "ticket",          "a login link was made")               \
     X(REC_TICKET_SPENT,     105, rec_ticket_spent, "ticket_spent",    "a login link was used")               \
-    X(REC_SECRETS,          106, rec_secrets,      "secrets",         "the secrets of the server were encrypted anew")
+    X(REC_SECRETS,          106, rec_secrets,      "secrets",         "the secrets of the server were encrypted anew") \
+    X(REC_CHECKPOINT,       130, rec_checkpoint,   "checkpoint",      "what was written so far, hashed and signed")
 
 enum record_kind {
 #define X(kind, number, type, word, text) kind = number,
