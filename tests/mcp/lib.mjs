@@ -54,7 +54,7 @@ export async function call(client, name, args = {}, options = {}) {
 
 /** Says yes at a gate, as a person does: an agent cannot. */
 export async function approve(reeve, job) {
-  await reeve.json("approve", job);
+  await reeve.cli("approve", job, "--yes");
 }
 
 /** A token with these roles. */

@@ -113,7 +113,7 @@ for (const how of ["stdio", "http"]) {
     assert.equal((await call(c, "get_job_status", { job_id: id("load") })).status, "PENDING");
     assert.equal((await call(c, "get_job_status", { job_id: `hitl-gate-${id("make")}` })).status, "RUNNING"); // as its script would be
     assert.equal((await call(c, "why", { job: id("load") })).code, "parents");
-    const job = `${got.flow}/hitl-gate-${id("make")}`;
+    const job = `${got.flow}/DAG-hitl-gate-${id("make")}`;
     const command = new RegExp(`reeve approve ${job}`);
     await assert.rejects(call(c, "approve_hitl_gate", { gate_id: `hitl-gate-${id("make")}` }), { code: "forbidden", message: command });
     await approve(await server(), job);
