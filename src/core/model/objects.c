@@ -328,13 +328,13 @@ static const struct tlv_field service_fields[] = {
     TLV_FIELD(13, TLV_U32, snap_service, deployer_ordinal),
     TLV_FIELD(14, TLV_U32, snap_service, port),
     TLV_FIELD(15, TLV_TEXT, snap_service, note, .max = 4096),
-    TLV_FIELD(40, TLV_LIST, snap_service, versions, .max = SERVICE_VERSIONS, .sub = &version_desc),
     TLV_FIELD(16, TLV_BOOL, snap_service, overlaps),
     TLV_FIELD(17, TLV_BOOL, snap_service, previous_healthy),
     TLV_FIELD(18, TLV_I64, snap_service, previous_since_ms),
     TLV_FIELD(19, TLV_U32, snap_service, previous_port),
     TLV_FIELD(20, TLV_TEXT, snap_service, previous_note, .max = 4096),
     TLV_FIELD(21, TLV_U64, snap_service, retiring_too),
+    TLV_FIELD(40, TLV_LIST, snap_service, versions, .max = SERVICE_VERSIONS, .sub = &version_desc),
 };
 
 static const struct tlv_field count_fields[] = {

@@ -410,6 +410,7 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(15, TLV_LIST, rec_schedule, jobs, .max = COUNT_MAX, .sub = &rec_job_desc),
     TLV_FIELD(16, TLV_TEXT, rec_schedule, zone, .max = NAME_MAX_BYTES),
     TLV_FIELD(17, TLV_ENUM, rec_schedule, compensate_on, .max = COMPENSATE_COUNT, .names = compensate_on_words),
+    SOURCE_FIELDS(rec_schedule),
     TLV_FIELD(80, TLV_I64, rec_schedule, timeout_ms),
     TLV_FIELD(81, TLV_I64, rec_schedule, late_after_ms),
     TLV_FIELD(82, TLV_BOOL, rec_schedule, has_stages),
@@ -419,7 +420,6 @@ static const struct tlv_field schedule_fields[] = {
     TLV_FIELD(93, TLV_BOOL, rec_schedule, key_prefix),
     TLV_FIELD(94, TLV_BOOL, rec_schedule, own_changes),
     TLV_FIELD(95, TLV_I64, rec_schedule, min_interval_ms),
-    SOURCE_FIELDS(rec_schedule),
     HEAD_CALLER(rec_schedule),
     TLV_FIELD(0, TLV_RAW, rec_schedule, raw),
 };

@@ -8,6 +8,7 @@
 #include "hash.h"
 #include "http_dialect.h"
 #include "json_tree.h"
+#include "oidc.h"
 #include "panic.h"
 #include "requests.h"
 #include "server_impl.h"
@@ -239,6 +240,7 @@ HANDLER(req_logout) {
         return;
     }
     struct rec_session over = {slice_str(c.who), c.number, c.expires_ms};
+    oidc_session_end(oidc_of(s), c.who); /* nothing, unless it began at a provider */
     put_logged_out(s, r->session);
     if (hold_for(s, r, &(struct cmd_identity){.op = IDENTITY_SESSION_END, .sessions = &over, .session_count = 1}) ==
         ERR_OK)

@@ -207,13 +207,13 @@ static const struct tlv_field service_view_fields[] = {
     TLV_FIELD(13, TLV_TEXT, wire_service_view, text, .max = WIRE_TEXT_MAX),
     TLV_FIELD(14, TLV_I64, wire_service_view, due_ms),
     TLV_FIELD(15, TLV_U32, wire_service_view, attempt),
-    TLV_FIELD(40, TLV_LIST, wire_service_view, versions, .max = 64, .sub = &service_version_desc),
     TLV_FIELD(16, TLV_TEXT, wire_service_view, replica_of, .max = WIRE_NAME_MAX),
     TLV_FIELD(17, TLV_U32, wire_service_view, replica),
     TLV_FIELD(18, TLV_TEXT, wire_service_view, update, .max = WIRE_NAME_MAX),
     TLV_FIELD(19, TLV_BOOL, wire_service_view, overlaps),
     TLV_FIELD(20, TLV_BOOL, wire_service_view, previous_healthy),
     TLV_FIELD(21, TLV_U32, wire_service_view, previous_port),
+    TLV_FIELD(40, TLV_LIST, wire_service_view, versions, .max = 64, .sub = &service_version_desc),
 };
 const struct tlv_desc wire_service_view_desc = TLV_DESC("service_view", wire_service_view, service_view_fields);
 

@@ -659,6 +659,11 @@ class ScheduleSet(TypedDict, total=False):
     start_ms: int
     end_ms: int
     flow: Flow
+    calendar: str
+    key: str
+    when: str
+    min_interval_ms: int
+    own_changes: bool
 
 
 class ScheduleChange(TypedDict, total=False):
@@ -689,6 +694,7 @@ class ScheduleList(TypedDict, total=False):
 class ServiceSet(TypedDict, total=False):
     name: str
     desired: str
+    replicas: int
 
 
 class ServiceList(TypedDict, total=False):
@@ -863,6 +869,7 @@ class DoneAck(TypedDict, total=False):
 class ScheduleRun(TypedDict, total=False):
     name: str
     slot: str
+    key: str
 
 
 class Metrics(TypedDict, total=False):
@@ -1101,6 +1108,7 @@ class Run(TypedDict, total=False):
     handler: str
     titan: str
     late: str
+    replica_of: str
 
 
 class Name(TypedDict, total=False):
@@ -1180,6 +1188,7 @@ class FlowView(TypedDict, total=False):
     late: bool
     timeout_at_ms: int
     deadline_ms: int
+    trigger: str
 
 
 class JobView(TypedDict, total=False):
@@ -1358,6 +1367,8 @@ class ScheduleView(TypedDict, total=False):
     next: str
     slots: Sequence[Slot]
     between: Sequence[Moment]
+    calendar: str
+    excluded: int
 
 
 class ServiceView(TypedDict, total=False):
@@ -1376,6 +1387,12 @@ class ServiceView(TypedDict, total=False):
     text: str
     due_ms: int
     attempt: int
+    replica_of: str
+    replica: int
+    update: str
+    overlaps: bool
+    previous_healthy: bool
+    previous_port: int
     versions: Sequence[ServiceVersion]
 
 
@@ -1702,6 +1719,9 @@ class Options(TypedDict, total=False):
     trigger: str
     retry_on: int
     stage: str
+    update: str
+    replica_of: str
+    replicas: int
 
 
 class Job(TypedDict, total=False):
@@ -1756,6 +1776,7 @@ class Slot(TypedDict, total=False):
     count: int
     flow: str
     state: str
+    text: str
 
 
 class ServiceVersion(TypedDict, total=False):
@@ -2126,6 +2147,11 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (6, "start_ms", "int", ""),
         (7, "end_ms", "int", ""),
         (8, "flow", "message", "flow"),
+        (90, "calendar", "text", ""),
+        (91, "key", "text", ""),
+        (92, "when", "text", ""),
+        (93, "min_interval_ms", "int", ""),
+        (94, "own_changes", "bool", ""),
     ),
     "schedule_change": (
         (1, "name", "text", ""),
@@ -2152,6 +2178,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "service_set": (
         (1, "name", "text", ""),
         (2, "desired", "enum", "running stopped removed restart"),
+        (3, "replicas", "uint", ""),
     ),
     "service_list": (
         (1, "lsn", "uint", ""),
@@ -2297,6 +2324,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
     "schedule_run": (
         (1, "name", "text", ""),
         (2, "slot", "text", ""),
+        (90, "key", "text", ""),
     ),
     "metrics": (
         (1, "lsn", "uint", ""),
@@ -2508,6 +2536,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (65, "handler", "text", ""),
         (66, "titan", "text", ""),
         (67, "late", "text", ""),
+        (82, "replica_of", "text", ""),
     ),
     "name": (
         (1, "name", "text", ""),
@@ -2581,6 +2610,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (83, "late", "bool", ""),
         (84, "timeout_at_ms", "int", ""),
         (85, "deadline_ms", "int", ""),
+        (90, "trigger", "text", ""),
     ),
     "job_view": (
         (1, "job", "text", ""),
@@ -2743,6 +2773,8 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (19, "next", "text", ""),
         (20, "slots", "list", "slot"),
         (21, "between", "list", "moment"),
+        (90, "calendar", "text", ""),
+        (91, "excluded", "uint", ""),
     ),
     "service_view": (
         (1, "name", "text", ""),
@@ -2760,6 +2792,12 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (13, "text", "text", ""),
         (14, "due_ms", "int", ""),
         (15, "attempt", "uint", ""),
+        (16, "replica_of", "text", ""),
+        (17, "replica", "uint", ""),
+        (18, "update", "text", ""),
+        (19, "overlaps", "bool", ""),
+        (20, "previous_healthy", "bool", ""),
+        (21, "previous_port", "uint", ""),
         (40, "versions", "list", "service_version"),
     ),
     "worker_info": (
@@ -3055,6 +3093,9 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (63, "trigger", "enum", "all_succeeded none_failed one_succeeded all_done"),
         (64, "retry_on", "uint", ""),
         (120, "stage", "enum", "main on_success on_failure finally"),
+        (125, "update", "enum", "stop_first start_first"),
+        (126, "replica_of", "text", ""),
+        (127, "replicas", "uint", ""),
     ),
     "job": (
         (1, "name", "text", ""),
@@ -3104,6 +3145,7 @@ TABLES: Dict[str, Tuple[Tuple[int, str, str, str], ...]] = {
         (4, "count", "uint", ""),
         (5, "flow", "text", ""),
         (6, "state", "text", ""),
+        (90, "text", "text", ""),
     ),
     "service_version": (
         (1, "version", "uint", ""),
