@@ -295,6 +295,8 @@ static void add_member(struct model *m, const struct trace_scaled *r, struct tra
     v->healthy = false;
     v->since_ms = m->time_ms;
     v->current = make_version(m, v, submitter, version_of(like, like->current)->runner);
+    struct model_flow *version = model_flow_find(m, v->current);
+    version->source = model_text_copy(text_of(model_flow_find(m, like->current)->source)); /* as what it is a copy of */
     struct model_version *made = version_of(v, v->current);
     made->by = (struct model_made){0, 0};
     made->state = TVERSION_CURRENT;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "auth.h"
+#include "authlab.h"
 #include "base64url.h"
 #include "bearer.h"
 #include "jwtlab.h"
@@ -11,7 +11,6 @@
 #include "login_state.h"
 #include "osclock.h"
 #include "osdigest.h"
-#include "tmpdisk.h"
 #include "wtime.h"
 
 static struct limits limits;
@@ -324,37 +323,33 @@ static void a_key_set_without_a_usable_key_changes_nothing(void **state) {
 
 static void a_login_is_bound_to_its_browser(void **state) {
     (void)state;
-    struct tmpdisk disk;
-    struct auth auth;
-    bool is_first = false;
+    struct authlab lab;
     struct login_state l = {.issuer = "corp.2", .expires_ms = 1000, .number = 7}, got = {.number = 0};
     char text[LOGIN_STATE_BYTES], one[LOGIN_STATE_TEXT_BYTES], two[LOGIN_STATE_TEXT_BYTES];
-    tmpdisk_make(&disk);
-    assert_int_equal(auth_open(&auth, disk.disk, osclock(), osdigest(), &is_first, &why), ERR_OK);
-    login_state_make(&auth, &l, text);
-    assert_int_equal(login_state_read(&auth, slice_str(text), (wall_time){999}, &got, &why), ERR_OK);
+    authlab_init(&lab);
+    login_state_make(&lab.auth, &l, text);
+    assert_int_equal(login_state_read(&lab.auth, slice_str(text), (wall_time){999}, &got, &why), ERR_OK);
     assert_string_equal(got.issuer, "corp.2");
     assert_int_equal(got.number, 7);
-    assert_int_equal(login_state_read(&auth, slice_str(text), (wall_time){1000}, &got, &why), ERR_UNAUTHENTICATED);
+    assert_int_equal(login_state_read(&lab.auth, slice_str(text), (wall_time){1000}, &got, &why), ERR_UNAUTHENTICATED);
     for (size_t i = 0; text[i] != 0; i++) {
         char bad[LOGIN_STATE_BYTES];
         memcpy(bad, text, sizeof bad);
         bad[i] ^= 1;
-        assert_int_equal(login_state_read(&auth, slice_str(bad), (wall_time){1}, &got, &why), ERR_UNAUTHENTICATED);
-        assert_int_equal(login_state_read(&auth, slice_of(text, i), (wall_time){1}, &got, &why), ERR_UNAUTHENTICATED);
+        assert_int_equal(login_state_read(&lab.auth, slice_str(bad), (wall_time){1}, &got, &why), ERR_UNAUTHENTICATED);
+        assert_int_equal(login_state_read(&lab.auth, slice_of(text, i), (wall_time){1}, &got, &why), ERR_UNAUTHENTICATED);
     }
     for (int i = LOGIN_STATE_STATE; i <= LOGIN_STATE_VERIFIER; i++) {
-        login_state_text(&auth, &l, (enum login_state_text)i, one);
+        login_state_text(&lab.auth, &l, (enum login_state_text)i, one);
         assert_null(strstr(text, one)); /* the cookie tells none of them */
-        login_state_text(&auth, &l, (enum login_state_text)((i + 1) % 3), two);
+        login_state_text(&lab.auth, &l, (enum login_state_text)((i + 1) % 3), two);
         assert_string_not_equal(one, two);
         struct login_state other = l;
         other.number++;
-        login_state_text(&auth, &other, (enum login_state_text)i, two);
+        login_state_text(&lab.auth, &other, (enum login_state_text)i, two);
         assert_string_not_equal(one, two);
     }
-    auth_close(&auth);
-    tmpdisk_remove(&disk);
+    authlab_fini(&lab);
 }
 
 int main(void) {
