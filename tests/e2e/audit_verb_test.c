@@ -26,7 +26,7 @@ static uint32_t lines_of(const char *text) {
 
 static void the_newest_comes_first(void **state) {
     (void)state;
-    const char *out = realcli_ok(r, "audit", NULL).out;
+    const char *out = realcli_ok(r, "audit ls", NULL).out;
     assert_has(out, "WHO");
     const char *newer = strstr(out, "width=4"), *older = strstr(out, "width=3");
     assert_true(newer != NULL && older != NULL && newer < older);

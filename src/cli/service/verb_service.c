@@ -362,6 +362,7 @@ enum err verb_scale(struct cli *c) {
     struct wire_service_set m = {.name = slice_of(text, (size_t)(sign - text)), .replicas = (uint32_t)n};
     enum err e = service_replicas(c, m.name, &before, &before_count);
     if (e == ERR_OK) e = client_ask(&c->client, WIRE_SERVICE_SET, &m, &f, c->why);
+    if (e == ERR_OK && c->json) api_print_answer(c, "PUT /services/{name}", f.op, f.message);
     if (e != ERR_OK || cli_flag(c, "detach") != NULL) return e;
     for (uint32_t i = 0; e == ERR_OK && i < before_count; i++)
         if (before[i].replica > m.replicas) e = wait_stopped(c, before[i].job);
