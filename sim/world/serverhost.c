@@ -49,11 +49,17 @@ static int64_t still_us(const struct serverhost *h) {
     return h->w->net.nodes[NET_SERVER].still_until_us;
 }
 
-/* A server that did not run for a good part of a lease owes every worker a full one from here on. */
+/* A server that did not run for a good part of a lease owes every worker a full one from here on. But a lease that had
+ * ended by then may have been judged: that record is in the open batch, and is told of when the batch is. */
 static void thaw(struct serverhost *h) {
     if (h->frozen_us == 0 || still_us(h) > now_us(h)) return;
-    if (now_us(h) - h->frozen_us > h->w->plan.limits.lease_ms * 500 + 1000)
-        for (uint32_t i = 0; i < NET_NODES_MAX; i++) h->heard_ms[i] = world_mono(h->w).ms;
+    int64_t stopped_ms = world_mono(h->w).ms - (now_us(h) / 1000 - h->frozen_us / 1000);
+    if (now_us(h) - h->frozen_us > h->w->plan.limits.lease_ms * 500 + 1000) {
+        for (uint32_t i = 0; i < NET_NODES_MAX; i++) {
+            if (stopped_ms - h->heard_ms[i] >= h->w->plan.limits.lease_ms) h->lapsed[i] = true;
+            h->heard_ms[i] = world_mono(h->w).ms;
+        }
+    }
     h->frozen_us = 0;
 }
 

@@ -629,6 +629,18 @@ static void snapshots_that_do_not_fit(void **state) {
            CHILD(o, 0).job.parents_open = 0);
 }
 
+/* Nobody would call off what comes back to a foreach job that is over for no reason. */
+static void a_snapshot_of_one_that_is_over(void **state) {
+    struct fixture *r = *state;
+    submit_plain(r, 2, 1);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_ok(ends(r, 1, OUTCOME_EXIT));
+    assert_int_equal(fixture_state(r, 1, 0), JOB_FAILED);
+    SOUND(r, OBJ_EXPANSION, snap_expansion, o->pass = SWEEP_RERUN, o->cause = CAUSE_UPSTREAM);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "after all is over", o->pass = SWEEP_RERUN);
+    FORGED(r, OBJ_EXPANSION, snap_expansion, "after all is over", o->pass = SWEEP_RESUME, o->cause = CAUSE_UPSTREAM);
+}
+
 /* ---- many ---- */
 
 /* In the middle of a long consequence: a copy made now, fed with what follows, must end where the engine does. */
@@ -760,6 +772,7 @@ int main(void) {
         FIXTURE_TEST(expansions_that_do_not_fit),
         FIXTURE_TEST(foreach_jobs_that_do_not_fit),
         FIXTURE_TEST(snapshots_that_do_not_fit),
+        FIXTURE_TEST(a_snapshot_of_one_that_is_over),
         FIXTURE_TEST(long_consequences_take_steps),
         FIXTURE_TEST(waiting_children_cost_nothing),
         FIXTURE_TEST(several_foreach_jobs_in_a_flow),

@@ -320,6 +320,103 @@ static void a_late_word_about_a_parent(void **state) {
     }
 }
 
+/* ---- tried again in vain ---- */
+
+/* Flow 1: "a", which succeeds, and "map" behind it over `count` items with these options. */
+static void submit_behind(struct fixture *r, const struct options *each, uint32_t count) {
+    struct options sets[2];
+    init_sets(sets);
+    sets[1] = *each;
+    assert_ok(fixture_submit_sets(r, sets, 2, (const char *[]){"a", "map@1: a"}, 2, false));
+    assert_ok(fixture_attach(r, "w", 1, 8));
+    assert_ok(fixture_done(r, "w", 1, ref_of(1, 0), 1, OUTCOME_OK));
+    assert_ok(expand(r, 1, count));
+    while (fixture_flow(r, 1).settling) fixture_tick(r, 0);
+}
+
+/* From now on the foreach job cannot begin again. */
+static void quarantine_parent(struct fixture *r) {
+    struct command cmd = {.kind = CMD_VERDICT};
+    cmd.as.verdict = (struct cmd_verdict){.job = ref_of(1, 0), .verdict = VERDICT_QUARANTINE};
+    assert_ok(fixture_command(r, &cmd));
+}
+
+static void assert_called_off(const struct fixture *r, uint32_t item) {
+    assert_int_equal(look(r, item).state, JOB_CANCELLED);
+    assert_int_equal(look(r, item).cause, CAUSE_UPSTREAM);
+    assert_int_equal(look(r, item).root, 1);
+    assert_int_equal(look(r, item).used, 0);
+}
+
+/* Its children come back with it, and are called off with it, in one record. */
+static void a_foreach_job_ends_as_soon_as_it_is_reset(void **state) {
+    struct fixture *r = *state;
+    struct options each = each_options();
+    each.deadline_ms = r->in.wall.ms + 1000;
+    submit_behind(r, &each, 3);
+    assert_ok(ends(r, 0, OUTCOME_EXIT));
+    assert_ok(ends(r, 1, OUTCOME_OK));
+    fixture_tick(r, 1000);
+    assert_ok(ends(r, 2, OUTCOME_STOPPED));
+    assert_int_equal(fixture_state(r, 1, 1), JOB_TIMED_OUT);
+    assert_int_equal(look(r, 0).used, 1);
+    quarantine_parent(r);
+    assert_ok(fixture_retry(r, ref_of(1, 1)));
+    assert_int_equal(fixture_state(r, 1, 1), JOB_FAILED);
+    assert_int_equal(fixture_job(r, 1, 1).cause, CAUSE_UPSTREAM);
+    assert_called_off(r, 0);
+    assert_int_equal(look(r, 1).state, JOB_SUCCEEDED);
+    assert_called_off(r, 2);
+    assert_int_equal(fixture_counts(r).dead_letters, 1); /* the one that was quarantined */
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
+}
+
+/* The same by a retry of one child: what was called off because of it comes back, too. */
+static void a_child_is_retried_and_its_foreach_job_ends(void **state) {
+    struct fixture *r = *state;
+    struct options each = each_options();
+    each.fail_fast = true;
+    each.retries = 1;
+    each.retry_on = RETRY_LOST;
+    submit_behind(r, &each, 2);
+    assert_ok(ends(r, 0, OUTCOME_REFUSED)); /* never began, so it is tried again */
+    assert_ok(ends(r, 1, OUTCOME_EXIT));
+    assert_int_equal(fixture_job(r, 1, 1).cause, CAUSE_CHILDREN);
+    assert_int_equal(look(r, 0).state, JOB_CANCELLED); /* while it waited to be tried again */
+    assert_int_equal(look(r, 0).used, 1);
+    quarantine_parent(r);
+    assert_ok(fixture_retry(r, ref_of(1, child(1))));
+    assert_int_equal(fixture_job(r, 1, 1).cause, CAUSE_UPSTREAM);
+    assert_called_off(r, 0);
+    assert_called_off(r, 1);
+}
+
+/* In several steps: between two of them the foreach job is over, and some of its children have yet to come back. */
+static void many_children_come_back_in_vain(void **state) {
+    struct fixture *r = *state;
+    struct options each = each_options();
+    each.deadline_ms = r->in.wall.ms + 1000;
+    each.max_parallel = MANY;
+    r->limits.foreach_parallel_max = MANY;
+    fixture_crash(r);
+    submit_behind(r, &each, MANY);
+    for (uint32_t i = 0; i < 8; i++) assert_ok(ends(r, i, OUTCOME_EXIT));
+    fixture_tick(r, 1000);
+    while (fixture_flow(r, 1).settling) fixture_tick(r, 0);
+    for (uint32_t i = 8; i < 16; i++) assert_ok(ends(r, i, OUTCOME_STOPPED));
+    assert_int_equal(fixture_state(r, 1, 1), JOB_TIMED_OUT);
+    quarantine_parent(r);
+    assert_ok(fixture_retry(r, ref_of(1, 1)));
+    assert_int_equal(fixture_state(r, 1, 1), JOB_FAILED);
+    assert_true(fixture_flow(r, 1).settling);
+    while (fixture_flow(r, 1).settling) {
+        fixture_check_digests(r);
+        fixture_tick(r, 0);
+    }
+    for (uint32_t i = 0; i < MANY; i += MANY / 8 - 1) assert_called_off(r, i);
+    assert_int_equal(fixture_counts(r).reserved_bytes, 0);
+}
+
 /* ---- many ---- */
 
 static void nothing_begins_while_children_are_called_off(void **state) {
@@ -580,6 +677,9 @@ int main(void) {
         FIXTURE_TEST(called_off_in_the_middle_of_a_resume),
         FIXTURE_TEST(a_foreach_job_starts_again_with_nothing_to_do),
         FIXTURE_TEST(a_late_word_about_a_parent),
+        FIXTURE_TEST(a_foreach_job_ends_as_soon_as_it_is_reset),
+        FIXTURE_TEST(a_child_is_retried_and_its_foreach_job_ends),
+        FIXTURE_TEST(many_children_come_back_in_vain),
         FIXTURE_TEST(nothing_begins_while_children_are_called_off),
         FIXTURE_TEST(several_are_busy_at_once),
         FIXTURE_TEST(children_need_room),

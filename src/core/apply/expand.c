@@ -299,6 +299,13 @@ static void pass_child(struct state *s, struct expansion *x, uint32_t child) {
     PANIC("a pass of no kind");
 }
 
+/* Such a pass goes on to its end when the foreach job ends in the meantime, and then calls off what it brought back. If
+ * it did not, the state of the children would depend on how far the pass had come. */
+static bool brings_back(const struct state *s, const struct expansion *x) {
+    if (x->pass != SWEEP_RETRY && x->pass != SWEEP_RERUN) return false;
+    return flow_at(s, flow_of(s, x))->rules >= CHILDREN_RULES;
+}
+
 static void pass_next(struct state *s, struct expansion *x) {
     REQUIRE(x->pass != SWEEP_NONE);
     if (x->made.count == 0) x->pass_next = x->next;
@@ -306,7 +313,9 @@ static void pass_next(struct state *s, struct expansion *x) {
         uint32_t child = map_get(&x->made, x->pass_next++);
         if (child) pass_child(s, x, child);
     }
-    if (x->pass_next >= x->next) start_pass(x, SWEEP_NONE, 0);
+    if (x->pass_next < x->next) return;
+    bool ended_meanwhile = brings_back(s, x) && x->cause != CAUSE_NONE;
+    start_pass(x, ended_meanwhile ? SWEEP_CANCEL : SWEEP_NONE, 0);
 }
 
 /* ---- the foreach job ends ---- */
@@ -348,8 +357,9 @@ void expand_job_ended(struct state *s, uint32_t job) {
     j->part = PART_NONE;
     j->parents_open = 0;
     bool asked_for = j->cause == CAUSE_REQUEST || j->cause == CAUSE_SAGA;
-    if (x->next < x->count || x->waiting) set_cause(s, x, asked_for ? j->cause : CAUSE_UPSTREAM);
-    start_pass(x, x->waiting ? SWEEP_CANCEL : SWEEP_NONE, 0); /* whatever pass there was: nobody begins again now */
+    bool come_back = brings_back(s, x) && x->bad > 0; /* by the pass that is under way */
+    if (x->next < x->count || x->waiting || come_back) set_cause(s, x, asked_for ? j->cause : CAUSE_UPSTREAM);
+    if (!come_back) start_pass(x, x->waiting ? SWEEP_CANCEL : SWEEP_NONE, 0); /* nobody begins again now */
     update(s, x);
 }
 

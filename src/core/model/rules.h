@@ -14,13 +14,14 @@
  *   3  what happens is counted (tally.h)
  *   4  jobs have triggers and say what is tried again; a flow says what is compensated
  *   5  a deployment begins when everything else of its record is through
- *   6  a service remembers its versions (service_versions.h), and a flow has stages,
- *      a timeout and a deadline */
+ *   6  a service remembers its versions (service_versions.h), a flow has stages, a timeout and a deadline, and the
+ *      children of a foreach job that ends in the record of its reset are reset all the same */
 #define RULES_VERSION 6u
 #define NOTE_RULES 2u
 #define TALLY_RULES 3u
 #define DEPLOY_RULES 5u
 #define VERSION_RULES 6u
+#define CHILDREN_RULES 6u
 
 /* How many steps (a job or an edge) one record may visit before the rest is kept as a cursor. */
 #define STEP_JOBS_MAX 4096

@@ -20,6 +20,7 @@
 #include "question.h"
 #include "quota.h"
 #include "registry.h"
+#include "rules.h"
 #include "saga.h"
 #include "schedule.h"
 #include "service.h"
@@ -429,7 +430,10 @@ static enum err load_expansion(struct loader *l, const struct snap_expansion *o,
     FITS(o->pass_next <= o->next && o->again <= o->next, "a pass over no children");
     bool waits = j->state == JOB_WAITING && j->parents_open == 1;
     bool is_over = job_state_is_terminal(j->state);
-    FITS(!is_over || o->pass == SWEEP_NONE || o->pass == SWEEP_CANCEL, "children that begin again after all is over");
+    bool comes_back = (o->pass == SWEEP_RETRY || o->pass == SWEEP_RERUN) && o->cause != CAUSE_NONE &&
+                      flow_at(s, flow)->rules >= CHILDREN_RULES; /* and is called off then */
+    FITS(!is_over || o->pass == SWEEP_NONE || o->pass == SWEEP_CANCEL || comes_back,
+         "children that begin again after all is over");
     FITS(!o->is_open || waits, "a foreach that waits for children and does not");
     FITS(!o->is_open || o->cause == CAUSE_NONE || o->cause == CAUSE_REQUEST || o->cause == CAUSE_SAGA ||
              o->cause == CAUSE_DEADLINE || o->cause == CAUSE_CHILDREN || o->cause == CAUSE_FLOW_TIMEOUT,
@@ -458,7 +462,8 @@ static enum err load_child(struct loader *l, const struct snap_child *o, struct 
     FITS(job->parents_open <= (job->state == JOB_WAITING), "a child with parents");
     FITS((job->flags & (JOBF_UNTOLD | JOBF_LATE | JOBF_APPROVE)) == 0, "a child with a part in the graph");
     FITS(over || waits || x->is_open, "a child under way of a job that is not");
-    bool reached = x->pass == SWEEP_CANCEL && o->item >= x->pass_next;
+    bool reached = x->pass == SWEEP_RETRY || x->pass == SWEEP_RERUN ||
+                   (x->pass == SWEEP_CANCEL && o->item >= x->pass_next);
     FITS(!waits || reached || !job_state_is_terminal(job_at(s, x->job)->state), "a child that waits for ever");
     FITS(!waits || o->item >= x->again, "a child that nobody looks for");
     uint32_t index = expand_make_child(s, l->expansion, o->item);
