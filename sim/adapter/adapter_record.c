@@ -673,6 +673,10 @@ static enum trace_principal principal_kind(uint8_t kind) {
     return words[kind];
 }
 
+static struct trace_ref job_of(const struct rec_job_only *r) {
+    return (struct trace_ref){.flow = r->flow, .ordinal = r->ordinal};
+}
+
 static void body(struct arena *arena, const struct record *r, struct trace_entry *e) {
     const union record_body *b = &r->body;
     switch (r->kind) {
@@ -695,12 +699,8 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
         e->as.pause = (struct trace_pause){b->as_REC_PAUSED.scope == PAUSE_FLOW, b->as_REC_PAUSED.flow,
                                            bytes(b->as_REC_PAUSED.name), b->as_REC_PAUSED.on};
         break;
-    case REC_RETRIED:
-        e->as.job = (struct trace_ref){.flow = b->as_REC_RETRIED.flow, .ordinal = b->as_REC_RETRIED.ordinal};
-        break;
-    case REC_DISCARDED:
-        e->as.job = (struct trace_ref){.flow = b->as_REC_DISCARDED.flow, .ordinal = b->as_REC_DISCARDED.ordinal};
-        break;
+    case REC_RETRIED: e->as.job = job_of(&b->as_REC_RETRIED); break;
+    case REC_DISCARDED: e->as.job = job_of(&b->as_REC_DISCARDED); break;
     case REC_RERUN: e->as.job.flow = b->as_REC_RERUN.flow; break;
     case REC_FORGOTTEN: e->as.job.flow = b->as_REC_FORGOTTEN.flow; break;
     case REC_CONTINUED: e->as.job.flow = b->as_REC_CONTINUED.flow; break;
@@ -736,9 +736,7 @@ static void body(struct arena *arena, const struct record *r, struct trace_entry
     case REC_STORE_EXPIRED: store_gone(arena, &b->as_REC_STORE_EXPIRED, e); break;
     case REC_LIMIT: limited(&b->as_REC_LIMIT, e); break;
     case REC_POLICY: e->as.policy.version = b->as_REC_POLICY.version; break;
-    case REC_REVOKED:
-        e->as.job = (struct trace_ref){.flow = b->as_REC_REVOKED.flow, .ordinal = b->as_REC_REVOKED.ordinal};
-        break;
+    case REC_REVOKED: e->as.job = job_of(&b->as_REC_REVOKED); break;
     case REC_SERVICE:
         e->as.service = (struct trace_service){bytes(b->as_REC_SERVICE.head.tenant), bytes(b->as_REC_SERVICE.name),
                                                adapter_desired((enum service_desired)b->as_REC_SERVICE.desired)};

@@ -1,5 +1,5 @@
-/* login_cookie_fuzz.c: whatever a browser shows as its session or its login is none, unless this server has made it; and
- * a header with cookies is taken apart within its own bytes. */
+/* login_cookie_fuzz.c: whatever a browser shows as its session or its login is none, unless this server has made it;
+ * and a header with cookies is taken apart within its own bytes. */
 #include "cookie.h"
 #include "login_state.h"
 #include "osclock.h"

@@ -337,7 +337,8 @@ static void a_login_is_bound_to_its_browser(void **state) {
         memcpy(bad, text, sizeof bad);
         bad[i] ^= 1;
         assert_int_equal(login_state_read(&lab.auth, slice_str(bad), (wall_time){1}, &got, &why), ERR_UNAUTHENTICATED);
-        assert_int_equal(login_state_read(&lab.auth, slice_of(text, i), (wall_time){1}, &got, &why), ERR_UNAUTHENTICATED);
+        assert_int_equal(login_state_read(&lab.auth, slice_of(text, i), (wall_time){1}, &got, &why),
+                         ERR_UNAUTHENTICATED);
     }
     for (int i = LOGIN_STATE_STATE; i <= LOGIN_STATE_VERIFIER; i++) {
         login_state_text(&lab.auth, &l, (enum login_state_text)i, one);

@@ -169,13 +169,16 @@ enum err verb_flow_file_read(struct cli *c, const char *path, enum flow_use use,
     struct spec_reading r = {c, strcmp(path, "-") == 0 ? "stdin" : path, use, kept, 0, params};
     struct limits limits;
     limits_default(&limits);
-    struct spec_input in = {
-        .source = {.name = r.path},
-        .grows = use == FLOW_ADDED,
-        .keeps_replicas = use == FLOW_DEPLOYED,
-        .has_slot = use == FLOW_SCHEDULED,
-        .world = {
-            .ctx = &r, .file = file, .text = text, .hash = hash, .now_ms = c->world->clock->wall(c->world->clock).ms, .param = param}};
+    struct spec_input in = {.source = {.name = r.path},
+                            .grows = use == FLOW_ADDED,
+                            .keeps_replicas = use == FLOW_DEPLOYED,
+                            .has_slot = use == FLOW_SCHEDULED,
+                            .world = {.ctx = &r,
+                                      .file = file,
+                                      .text = text,
+                                      .hash = hash,
+                                      .param = param,
+                                      .now_ms = c->world->clock->wall(c->world->clock).ms}};
     enum err e = file_read(c, path, (size_t)limits.json_bytes_max, &in.source.text);
     if (e == ERR_OK && in.source.text.len == 0)
         e = cli_refuse(c, ERR_INVALID, "%s: the file is empty: a flow needs jobs", r.path);

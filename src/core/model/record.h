@@ -62,7 +62,7 @@
     X(REC_SCALED,           82, rec_scaled,        "scaled",          "a service is to have so many replicas")  \
     X(REC_EXPANDED,         90, rec_expanded,      "expanded",        "a foreach job got its items") \
     X(REC_CLOCK,            92, rec_clock,         "clock",           "the clock was wrong and is set right") \
-    X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or the deadline of a flow has come") \
+    X(REC_FLOW_DUE,         93, rec_flow_due,      "flow_due",        "the timeout or deadline of a flow has come") \
     X(REC_DIRECTORY,        100, rec_directory,    "directory",       "identity begins: secrets, first tokens") \
     X(REC_TOKEN,            101, rec_token,        "token",           "a token was made or changed")            \
     X(REC_TOKEN_ENDED,      102, rec_token_ended,  "token_ended",     "a token was revoked")                    \
