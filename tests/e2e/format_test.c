@@ -186,6 +186,7 @@ static const struct {
     {"drain", "needs a second worker; its answer is that of `pause`"},
     {"deploy", "waits, and prints the services"},
     {"rollback", "as deploy"},
+    {"audit ls", "as audit, which it is"},
     {"scale", "as restart; e2e/replica_test compares the numbers"},
     {"undeploy", "as stop"},
     {"schedule add", "prints its next slots"},

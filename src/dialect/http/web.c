@@ -402,7 +402,7 @@ static void go_on(struct server *s) {
 
 static void flush(struct shard *h, void *own) {
     struct webs *x = own;
-    web_oidc_go_on(h->server);
+    if (x->code_count > 0) web_oidc_go_on(h->server);
     go_on(h->server);
     part_attend(h, web_slot, x->all.count > 0);
     x->next_ms = x->ready.count > 0 ? h->server->now_ms : expire(h->server);

@@ -468,7 +468,6 @@ static void finish(struct server *s, struct session *n, const struct web_code *c
 }
 
 void web_oidc_go_on(struct server *s) {
-    if (webs_of(s)->code_count == 0) return;
     for (uint32_t i = 0; i < WEB_CODES_MAX; i++) {
         struct web_code *c = &webs_of(s)->codes[i];
         if (c->conn.v == 0 || c->fetch.v != 0) continue;
